@@ -42,6 +42,7 @@ from starlette.types import ASGIApp
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
+from sandbox.loopback import PRIVATE, PUBLIC
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
@@ -78,9 +79,8 @@ LOG = logging.getLogger(__name__)
 BASE_DOMAIN = "metal.test"
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
-MACHINES = ipaddress.IPv4Network("127.64.0.0/10")
 # Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
-MACHINE_NETWORKS = tuple(MACHINES.subnets(new_prefix=16))[:-1]
+MACHINE_NETWORKS = tuple(PUBLIC.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub/"
 METADATA_NAME = "metadata.packet.net"
 KEY_NAME = "sandbox"
@@ -127,8 +127,8 @@ def parse_listen(text: str) -> tuple[str, int]:
         raise StartError(f"--listen {text}: {host!r} is not an IP address") from None
     if address.version != 4 or not address.is_loopback:
         raise StartError(f"--listen {text}: the sandbox serves 127.0.0.0/8 only, since its control API has no authentication")
-    if address in MACHINES:
-        raise StartError(f"--listen {text}: {MACHINES} belongs to the sandbox's machines; take 127.0.0.1")
+    if address in PUBLIC or address in PRIVATE:
+        raise StartError(f"--listen {text}: {PUBLIC} and {PRIVATE} belong to the sandbox's machines; take 127.0.0.1")
     return str(address), int(number)
 
 

@@ -11,8 +11,8 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns C(bootstrap.ign) with the script and the unit that put the bootstrap device into the VLAN of the nodes. For other machine
-    networks it is returned unchanged.
+  - Returns C(bootstrap.ign) with the script and the unit that give the bootstrap device an address in the network of the nodes, if that is
+    a VLAN or the private network. For other machine networks it is returned unchanged.
 positional: settings
 options:
   _input:

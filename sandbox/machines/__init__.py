@@ -35,8 +35,8 @@ class Drive:
 class Hardware:
     """The hardware of a machine.
 
-    ``address``: the device's public IPv4 (127.64.x.y in the sandbox); ``architecture``: ``x86_64`` or ``aarch64``; ``operating_system``: a
-    slug, of which ``custom_ipxe`` boots from the network.
+    ``address``: the device's public IPv4 (127.64.x.y in the sandbox), which DHCP configures; ``architecture``: ``x86_64`` or ``aarch64``;
+    ``operating_system``: a slug, of which ``custom_ipxe`` boots from the network.
     """
 
     device_id: str
@@ -138,6 +138,13 @@ class Machine(Protocol):
 
     async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Return the IPv4 addresses that the machine has configured: that of DHCP, and the private one."""
+
+    def configure_private(self, address: str) -> None:
+        """Configure the private address. Without one the machine reaches no private address of others. Gone at the next boot."""
 
     def vlans(self) -> frozenset[int]:
         """Return the numbers of the VLANs whose frames reach the machine's bond with their tag, now."""

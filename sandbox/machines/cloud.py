@@ -15,6 +15,7 @@ import base64
 import contextlib
 import gzip
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -160,7 +161,7 @@ class CloudSystem:
             program,
             "-db",
             "-f",
-            str(config),
+            str(self._with_source(config)),
             cwd=host.directory,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
@@ -191,6 +192,16 @@ class CloudSystem:
                 report.cancel()
         alerts = [line for line in lines if "[ALERT]" in line] or lines[-1:]
         return f"exit status {process.returncode}: {' / '.join(alerts)}"
+
+    def _with_source(self, config: Path) -> Path:
+        """Return a copy of the configuration with which haproxy connects from the machine's address, not from one of the computer."""
+        copy = config.with_suffix(".sandbox")
+        copy.touch(mode=0o600)
+        lines = re.sub(
+            r"^(defaults\b.*)$", rf"\1\n  source {self._host.hardware.address}", config.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        copy.write_text(lines, encoding="utf-8")
+        return copy
 
     async def _announce(self) -> None:
         """Announce an elastic address while haproxy answers, from the time on that the metadata has BGP neighbors."""

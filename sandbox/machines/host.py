@@ -27,6 +27,7 @@ from typing import Any
 import httpx
 
 from sandbox.clock import Clock
+from sandbox.loopback import is_private
 from sandbox.machines import Hardware, VlansOf, elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
@@ -113,6 +114,14 @@ class Host:
     @property
     def name_server(self) -> tuple[str, int]:
         return self._name_server
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(address for address in (self.hardware.address, self._http.private_address) if address)
+
+    def configure_private(self, address: str) -> None:
+        # State of a sandbox before private addresses were loopback addresses has others.
+        self._http.private_address = address if is_private(address) else ""
 
     def vlans(self) -> frozenset[int]:
         return self._vlans(self.hardware.device_id) if self._vlans is not None else frozenset()

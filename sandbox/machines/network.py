@@ -23,9 +23,10 @@ import dns.rdatatype
 import dns.resolver
 import httpx
 
+from sandbox.loopback import is_private
 from sandbox.machines.outside import Outside, Source
 
-TransportKey = tuple[str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
+TransportKey = tuple[str, str, str, int, bytes | None, tuple[str, float, str, float] | None, bool]
 
 AT_ONCE = 8
 """Requests of all machines together that are on their way at a time. One computer plays them all: five hundred that fetch the same file in
@@ -67,11 +68,13 @@ class NameService:
 class BoundHTTP:
     """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``.
 
+    Private addresses are reached from ``private_address`` alone, once the machine has configured one.
     ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn.
     """
 
     def __init__(self, address: str, names: NameService, turns: asyncio.Semaphore | None = None, outside: Outside | None = None) -> None:
         self._address = address
+        self.private_address = ""
         self._names = names
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
         self._outside = outside
@@ -140,7 +143,6 @@ class BoundHTTP:
         # Who shows a certificate, a kubelet, keeps its connection, and with it the server, until that fails.
         place, keeps = (target.host, port), cert is not None
         addresses = [self._reached[place]] if keeps and place in self._reached else await self._addresses(target.host)
-        transport = self._transport(target.scheme, target.host, port, ca_pem, cert, verify=verify)
         sent = {
             "host": target.netloc.decode("ascii"),
             "accept": "*/*",
@@ -149,6 +151,11 @@ class BoundHTTP:
         }
         failure: httpx.TransportError = httpx.ConnectError(f"no address for {target.host}")
         for address in addresses:
+            source = self.private_address if is_private(address) else self._address
+            if not source:
+                failure = httpx.ConnectError(f"connect to {address}: network is unreachable, this machine has no private address")
+                continue
+            transport = self._transport(source, target.scheme, target.host, port, ca_pem, cert, verify=verify)
             request = httpx.Request(
                 method,
                 target.copy_with(host=address),
@@ -203,18 +210,18 @@ class BoundHTTP:
         except ValueError:
             return await self._names.resolve(host)
 
-    def _transport(  # noqa: PLR0913 - the whole key of the cache
-        self, scheme: str, host: str, port: int, ca_pem: bytes | None, cert: tuple[Path, Path] | None, *, verify: bool
+    def _transport(  # noqa: PLR0913, PLR0917 - the whole key of the cache
+        self, source: str, scheme: str, host: str, port: int, ca_pem: bytes | None, cert: tuple[Path, Path] | None, *, verify: bool
     ) -> httpx.AsyncHTTPTransport:
         """Kept per name, trust and identity: a connection checked for one name must not serve another."""
         stamp = None if cert is None else (str(cert[0]), cert[0].stat().st_mtime, str(cert[1]), cert[1].stat().st_mtime)
-        key: TransportKey = (scheme, host, port, ca_pem, stamp, verify)
+        key: TransportKey = (source, scheme, host, port, ca_pem, stamp, verify)
         transport = self._transports.pop(key, None)
         if transport is None:
             context = _context(ca_pem, stamp, verify) if scheme == "https" else False
             transport = httpx.AsyncHTTPTransport(
                 verify=context,
-                local_address=self._address,
+                local_address=source,
                 trust_env=False,
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=KEPT_SECONDS),
             )

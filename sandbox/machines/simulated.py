@@ -196,6 +196,7 @@ class Life:
         """Run one boot, from the recorded stage of the machine."""
         host = self._host
         host.serial = True
+        host.configure_private("")
         stage = host.state.get("stage", "firmware")
         if stage == "live":
             await LiveSystem.saved(host, host.state["boot"]).run()

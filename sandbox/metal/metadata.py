@@ -61,7 +61,7 @@ def document(world: World, device: Device) -> dict[str, Any]:
         "class": plan.slug,
         "facility": metro.facility,
         "metro": metro.code,
-        "private_subnets": ["10.0.0.0/8"],
+        "private_subnets": [world.environment.private_network],
         "tags": list(device.tags),
         "ssh_keys": keys,
         "customdata": device.customdata,

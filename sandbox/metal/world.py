@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sandbox import loopback
 from sandbox.clock import Clock
 from sandbox.machines import Machines
 from sandbox.metal.accounts.record import ApiKey, User
@@ -34,7 +35,7 @@ class MetalWorld(World):
         boot_url: str,
         metadata_url: str,
         seed: int,
-        public_network: str = "127.64.0.0/10",
+        public_network: str = str(loopback.PUBLIC),
     ) -> None:
         kinds = [kind for each in RESOURCES for kind in each.kinds]
         environment = Environment(boot_url.rstrip("/"), metadata_url.rstrip("/"), public_network)

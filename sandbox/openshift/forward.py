@@ -9,6 +9,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from sandbox.loopback import is_of_device, is_private
+
 _logger = logging.getLogger(__name__)
 
 
@@ -17,19 +19,20 @@ class Forward:
 
     def __init__(self, target: Callable[[], tuple[str, int] | None]) -> None:
         self._target = target
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._open: set[asyncio.BaseTransport] = set()
         self._dialling: set[asyncio.Task[None]] = set()
 
     async def open(self, address: str, port: int) -> None:
-        """Listen. Raises ``OSError`` when the port is taken."""
-        self._server = await asyncio.get_running_loop().create_server(lambda: _Near(self), address, port, reuse_address=True)
+        """Listen, also at several addresses. At a private one only devices are served. Raises ``OSError`` when the port is taken."""
+        loop = asyncio.get_running_loop()
+        accepts = is_of_device if is_private(address) else None
+        self._servers.append(await loop.create_server(lambda: _Near(self, accepts), address, port, reuse_address=True))
 
     async def close(self) -> None:
         """Stop listening and cut all connections: the machine is off."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
+        while self._servers:
+            self._servers.pop().close()
         for task in list(self._dialling):
             task.cancel()
         for transport in list(self._open):
@@ -111,8 +114,9 @@ class _End(asyncio.Protocol):
 class _Near(_End):
     """The client's end."""
 
-    def __init__(self, forward: Forward) -> None:
+    def __init__(self, forward: Forward, accepts: Callable[[str], bool] | None = None) -> None:
         super().__init__(forward)
+        self._accepts = accepts
         self._early = bytearray()
 
     def data_received(self, data: bytes) -> None:
@@ -133,6 +137,9 @@ class _Near(_End):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        if self._accepts is not None and not self._accepts(str(transport.get_extra_info("peername")[0])):
+            self.cut()
+            return
         # Nothing is read before there is somewhere to send it.
         self.hold()
         self._forward._dial(self)

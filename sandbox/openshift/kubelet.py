@@ -310,7 +310,7 @@ class Kubelet:
             pair = None
         while True:
             if pair is None:
-                pair = await self._certificate(SERVING_SIGNER, "server auth", lambda: (self.node, self._network.address))
+                pair = await self._certificate(SERVING_SIGNER, "server auth", lambda: (self.node, *self._network.addresses))
                 pair.write(self._serving_base)
                 self._say("kubelet: got a serving certificate")
             await self._network.until_connected(self._machine)
@@ -437,7 +437,10 @@ class Kubelet:
 
     async def _patch_status(self) -> None:
         path = f"{NODES}/{self.node}/status"
-        await self._call("PATCH", path, {"status": self._status()}, content_type="application/strategic-merge-patch+json")
+        status = self._status()
+        # The merge key of addresses is their type, which two of a dual stack node share (k8s.io/component-helpers, node/util/status.go).
+        status["addresses"].append({"$patch": "replace"})
+        await self._call("PATCH", path, {"status": status}, content_type="application/strategic-merge-patch+json")
 
     def _status(self) -> Object:
         hardware = self._machine.hardware
@@ -459,7 +462,10 @@ class Kubelet:
         disk = max((drive.size_gb for drive in hardware.drives), default=100)
         capacity = {"cpu": "8", "memory": "32561284Ki", "pods": "250", "ephemeral-storage": f"{disk}G"}
         return {
-            "addresses": [{"type": "InternalIP", "address": self._network.address}, {"type": "Hostname", "address": self.node}],
+            "addresses": [
+                *({"type": "InternalIP", "address": address} for address in self._network.addresses),
+                {"type": "Hostname", "address": self.node},
+            ],
             "capacity": capacity,
             "allocatable": {**capacity, "cpu": "7500m", "memory": "31410308Ki"},
             "conditions": conditions,

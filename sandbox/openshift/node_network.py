@@ -1,12 +1,13 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The network that a machine configures at its boot, as far as the sandbox has one: its node address.
+"""The network that a machine configures at its boot, as far as the sandbox has one: its addresses, and which is the node address.
 
 A unit ``node-network.service`` with the program ``/usr/local/bin/node-network`` is taken at its word, which is in
-``/etc/node-network.conf``: the node address is in the metadata, or, in a VLAN, in the tags there. No script is run. An address in a VLAN is
-a loopback address of the sandbox's computer like those of devices. It leads to the machine only while a bond of its device is in that VLAN,
-tagged.
+``/etc/node-network.conf``: the addresses are in the metadata, or, in a VLAN, in the tags there. No script is run. Without the unit a
+machine has the address of DHCP alone: nothing listens at its private address. An address in a VLAN is a loopback address of the
+sandbox's computer like those of devices. It leads to the machine only while a bond of its device is in that VLAN, tagged. IPv6 addresses
+are in the status and the certificates of nodes, and carry no traffic.
 """
 
 from __future__ import annotations
@@ -34,10 +35,19 @@ _RETRY: Final = 1.0
 
 @dataclass(frozen=True)
 class NodeNetwork:
-    """``address``: the node address; ``vlan``: number of the VLAN that it is in, None outside of VLANs."""
+    """``address``: the node address; ``vlan``: number of the VLAN that it is in, None outside of VLANs.
+
+    ``second``: node address of the second IP version, in a dual stack cluster.
+    """
 
     address: str
     vlan: int | None = None
+    second: str = ""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All node addresses, as the kubelet's flag node-ip has them."""
+        return (self.address, self.second) if self.second else (self.address,)
 
     async def until_connected(self, machine: Machine) -> None:
         """Wait until other machines reach the node address."""
@@ -55,6 +65,9 @@ class NetworkScript:
 
     metadata_url: str
     kind: str
+    """Which address is the node address: public, private or vlan."""
+    families: tuple[int, ...] = (4,)
+    """IP versions of the cluster."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> NetworkScript | None:
@@ -70,35 +83,57 @@ class NetworkScript:
         if not starts or PROGRAM not in files or CONF not in files:
             return None
         values = dict(re.findall(r'^(\w+)="(.*)"$', files[CONF].decode(), re.MULTILINE))
-        return cls(values.get("METADATA_URL", ""), values.get("NODE_ADDRESS", ""))
+        families = tuple(int(each) for each in values.get("FAMILIES", "4").split())
+        return cls(values.get("METADATA_URL", ""), values.get("NODE_ADDRESS", ""), families)
 
     async def configure(self, machine: Machine) -> NodeNetwork:
         """Return what the machine configures. Waits for the metadata service at the first boot."""
-        if self.kind != "vlan":
-            return NodeNetwork(machine.hardware.address)
         saved, reported = machine.directory / SAVED, False
-        while True:
-            if found := await self._tagged(machine):
-                saved.write_text(json.dumps({"address": found.address, "vlan": found.vlan}), encoding="utf-8")
-                machine.console(f"node-network: configured bond0.{found.vlan} with {found.address}")
-                return found
-            if saved.exists():
-                return NodeNetwork(**json.loads(saved.read_text(encoding="utf-8")))
+        while (found := await self._read(machine)) is None and not saved.exists():
             if not reported:
                 machine.console(f"node-network: {self.metadata_url} has no metadata of this device yet: trying again in 5 s")
                 reported = True
             await asyncio.sleep(_RETRY)
+        if found is None:
+            found = json.loads(saved.read_text(encoding="utf-8"))
+        else:
+            saved.write_text(json.dumps(found), encoding="utf-8")
+        machine.configure_private(found["private"])
+        network = self._chosen(machine, found)
+        where = "bond0" if network.vlan is None else f"bond0.{network.vlan}"
+        machine.console(f"node-network: configured {where} with {' and '.join(network.addresses)}")
+        return network
 
-    async def _tagged(self, machine: Machine) -> NodeNetwork | None:
-        """Return the VLAN and the address in the tags of the metadata."""
+    def _chosen(self, machine: Machine, found: dict[str, str]) -> NodeNetwork:
+        """Return the node addresses. In the service's network that is the address of DHCP, if the metadata has none of the chosen kind."""
+        address = found.get({"vlan": "vlan_address", "private": "private"}.get(self.kind, "public"), "")
+        if not address:
+            machine.console(f"node-network: the metadata has no {self.kind} IPv4 address of this device")
+            return NodeNetwork(machine.hardware.address)
+        if self.kind == "vlan":
+            return NodeNetwork(address, int(found["vlan"]))
+        # nodeip-configuration takes the address of the other IP version on the same interface.
+        return NodeNetwork(address, second=found["ipv6"] if set(self.families) == {4, 6} else "")
+
+    async def _read(self, machine: Machine) -> dict[str, str] | None:
+        """Return the addresses in the metadata, and the VLAN and the address in its tags; None as long as it is not complete."""
         try:
             response = await machine.http.request("GET", self.metadata_url)
-            tags = response.json().get("tags") or [] if response.is_success else []
-        except (httpx.TransportError, ValueError, AttributeError):
+            metadata = response.json() if response.is_success else {}
+            tags, addresses = metadata.get("tags") or [], metadata["network"]["addresses"]
+        except (httpx.TransportError, ValueError, AttributeError, KeyError, TypeError):
             return None
         values = dict(tag.partition("=")[::2] for tag in tags)
-        vlan, address = values.get("openshift-vlan", ""), values.get("openshift-vlan-address", "")
-        return NodeNetwork(address.partition("/")[0], int(vlan)) if vlan.isdigit() and address else None
+        vlan, address = values.get("openshift-vlan", ""), values.get("openshift-vlan-address", "").partition("/")[0]
+        if self.kind == "vlan" and not (vlan.isdigit() and address):
+            return None
+
+        def of(family: int, *, public: bool) -> str:
+            own = [each for each in addresses if each["management"] and (each["address_family"], each["public"]) == (family, public)]
+            return str(own[0]["address"]) if own else ""
+
+        found = {"public": of(4, public=True), "private": of(4, public=False), "ipv6": of(6, public=True)}
+        return {**found, "vlan": vlan, "vlan_address": address}
 
 
 async def node_network(machine: Machine, script: NetworkScript | None) -> NodeNetwork:

@@ -10,9 +10,11 @@ ready. Answers carry the name of the node in the header ``x-sandbox-router``. Th
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -22,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sandbox.machines import Machine
 from sandbox.openshift import pki
 from sandbox.openshift.api import Object
+from sandbox.openshift.forward import Forward
 from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.pki import KeyPair
 
@@ -35,6 +38,10 @@ BUILT_IN: Final = ("console-openshift-console", "downloads-openshift-console", "
 
 _RETRY: Final = 1.0
 _LIFETIME: Final = timedelta(days=730)
+
+
+def _place(address: str, port: int) -> tuple[str, int]:
+    return address, port
 
 
 class Routers:
@@ -114,7 +121,7 @@ class Router:
         self._routers = routers
         self._machine = machine
         self._node = machine.hardware.hostname.lower()
-        self._open: list[Listener] = []
+        self._open: list[Listener | Forward] = []
 
     async def run(self) -> None:
         """Open and close the ports until cancelled."""
@@ -138,7 +145,7 @@ class Router:
         pair = self._routers.certificate
         if pair is None:
             return
-        address = self._machine.hardware.address
+        address, *others = self._machine.addresses
         applications: Mapping[str, tuple[ASGIApp, Any]] = {
             "stats": (self._health, None),
             "http": (self._plain, None),
@@ -149,6 +156,10 @@ class Router:
                 listener = Listener(application)
                 await listener.open(address, PORTS[name], context)
                 self._open.append(listener)
+            for other, port in itertools.product(others, PORTS.values()):
+                forward = Forward(partial(_place, address, port))
+                await forward.open(other, port)
+                self._open.append(forward)
         except PermissionError as error:
             await self._close()
             if not self._routers.unprivileged:
@@ -160,7 +171,7 @@ class Router:
             await self._close()
             _logger.warning("%s: router cannot listen, trying again: %s", self._machine.hardware.hostname, error)
         else:
-            self._machine.console(f"router-default: serves {address} ports 80, 443 and 1936")
+            self._machine.console(f"router-default: serves {' and '.join(self._machine.addresses)} ports 80, 443 and 1936")
 
     async def _close(self) -> None:
         while self._open:

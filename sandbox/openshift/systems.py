@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from sandbox.machines import Machine, System, SystemFactory
@@ -126,7 +128,7 @@ class BootstrapSystem:
                 machine.console("bootkube.sh: starting temporary control plane")
                 await machine.clock.sleep(_BOOTKUBE_START)
             async with _serving(cluster, machine, cluster.bootstrap_config):
-                machine.console(f"API and machine config server are up at {machine.hardware.address}")
+                machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
                 if not cluster.has_reached(MANIFESTS_APPLIED):
                     await _persist(machine, "apply manifests", cluster.set_up)
                 if not cluster.has_reached(BOOTKUBE_DONE):
@@ -264,7 +266,7 @@ class NodeSystem:
         async with _membership(cluster, machine, "control-plane", self._network), _serving(cluster, machine, cluster.cluster_config):
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
-            machine.console(f"API and machine config server are up at {machine.hardware.address}")
+            machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
             cluster.networks[machine.hardware.device_id] = machine.http
             try:
                 await asyncio.Event().wait()
@@ -334,20 +336,21 @@ async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[A
 async def _serving(
     cluster: Cluster, machine: Machine, config_for: Callable[[str], Awaitable[machine_config_server.Config]]
 ) -> AsyncIterator[None]:
-    """Serve 6443 (forwarded to the real API) and 22623 at the machine's own address while inside."""
+    """Serve 6443 (forwarded to the real API) and 22623 at all addresses of the machine while inside."""
     pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
-    listener = Listener(machine_config_server.application(config_for))
-    forward = Forward(lambda: cluster.control_plane.endpoint)
-    address = machine.hardware.address
+    address, *others = machine.addresses
+    listener, port = Listener(machine_config_server.application(config_for)), machine_config_server.PORT
+    forwards = {API_PORT: Forward(lambda: cluster.control_plane.endpoint), port: Forward(lambda: (address, port))}
     try:
-        await _until_open(machine, API_PORT, lambda: forward.open(address, API_PORT))
-        await _until_open(
-            machine, machine_config_server.PORT, lambda: listener.open(address, machine_config_server.PORT, server_context(pair))
-        )
+        await _until_open(machine, API_PORT, lambda: forwards[API_PORT].open(address, API_PORT))
+        await _until_open(machine, port, lambda: listener.open(address, port, server_context(pair)))
+        for other, (number, forward) in itertools.product(others, forwards.items()):
+            await _until_open(machine, number, partial(forward.open, other, number))
         yield
     finally:
         await listener.close()
-        await forward.close()
+        for forward in forwards.values():
+            await forward.close()
 
 
 async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitable[None]]) -> None:

@@ -1,16 +1,19 @@
-"""A cluster on bonds: what its nodes get, the records of its addresses, and that destroy leaves nothing."""
+"""Clusters in each machine network: the addresses of their nodes, the records of these addresses, and that destroy leaves nothing."""
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 import yaml
+from cryptography import x509
 
 from tests.e2e.harness import NAME, User
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
+NODES = [f"{role}-{number}" for role in ("master", "worker") for number in range(3)]
 
 
 @pytest.fixture
@@ -24,27 +27,131 @@ def file_names(user: User, config: str) -> set[str]:
     return {unquote(file["path"]) for file in found["spec"]["config"]["storage"]["files"]}
 
 
-def test_nodes_on_bonds(user: User) -> None:
+def addresses(user: User, families: tuple[int, ...] = (4,)) -> set[str]:
+    """Return all addresses of the cluster's devices."""
+    return {str(each["address"]) for device in user.devices() for each in device["ip_addresses"] if each["address_family"] in families}
+
+
+def in_zone(user: User, name: str) -> set[str]:
+    """Return the values of a name's A and AAAA records."""
+    records = user.names_in_zone()
+    return {value for kind in ("A", "AAAA") for value in records.get(f"{name}.{NAME}. {kind}", [])}
+
+
+def of_device(user: User, name: str, *kinds: tuple[int, bool]) -> list[str]:
+    """Return the addresses of a device by IP version and whether they are public."""
+    (device,) = (device for device in user.devices() if device["hostname"] == f"{name}.{NAME}")
+    known = {(each["address_family"], each["public"]): str(each["address"]) for each in device["ip_addresses"]}
+    return [known[kind] for kind in kinds]
+
+
+def decoy(user: User) -> str:
+    """Create a device of another owner, whose address and private block destroy must leave. Return its id."""
+    body = {"hostname": "other", "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+    device: dict[str, str] = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/devices", json=body)
+    return device["id"]
+
+
+def serving_addresses(user: User, name: str) -> set[str]:
+    """Return the IP addresses in the certificate that the kubelet of a node serves with."""
+    (address, *_others) = node_addresses(user)[name]
+    pem = ssl.get_server_certificate((address, 10250), timeout=10)
+    names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    return {str(found) for found in names.value.get_values_for_type(x509.IPAddress)}
+
+
+def answers(address: str, port: int) -> bool:
+    """Return whether the controller gets an answer of the TLS server at an address."""
+    try:
+        ssl.get_server_certificate((address, port), timeout=10)
+    except (ssl.SSLError, ConnectionError):
+        return False
+    return True
+
+
+DUAL_STACK = {
+    "openshift_machine_networks": ["127.64.0.0/10", "2604:1380::/32"],
+    "openshift_cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+    "openshift_service_networks": ["172.30.0.0/16", "fd02::/112"],
+}
+
+
+@pytest.mark.parametrize("families", [(4,), (4, 6)], ids=["ipv4", "dual-stack"])
+def test_nodes_on_bonds(user: User, families: tuple[int, ...]) -> None:
     with user.at_work():
-        settings = {"openshift_machine_network": "bond"}
+        settings = {"openshift_machine_network": "bond", **(DUAL_STACK if 6 in families else {})}
         (user.inventory / "03-network.yml").write_text(yaml.safe_dump({"all": {"vars": settings}}), encoding="utf-8")
         user.edit_workers(2)
         user.play("install.yml").ended_well()
         for pool in ("master", "worker"):
             assert file_names(user, f"98-{pool}-node-network") == {"/etc/node-network.conf", "/usr/local/bin/node-network"}
             assert file_names(user, f"98-{pool}-node-firewall") == {"/etc/node-firewall.conf", "/usr/local/bin/node-firewall"}
+        kinds = [(family, True) for family in families]
+        expected = {
+            name: of_device(user, name, *kinds) for role in ("master", "worker") for number in range(3) for name in [f"{role}-{number}"]
+        }
+        # A certificate for an address that is not the machine's own would not have been approved.
+        assert node_addresses(user) == expected
+        assert {name: serving_addresses(user, name) for name in expected} == {name: set(own) for name, own in expected.items()}
+        assert {name: in_zone(user, name) for name in expected} == {name: set(own) for name, own in expected.items()}
+        masters = {address for name, own in expected.items() if name.startswith("master") for address in own}
+        assert in_zone(user, "api") == in_zone(user, "api-int") == masters
         # The firewall of every node reads this record: it must have each address that a machine connects from, and no other.
-        expected = {entry["address"] for device in user.devices() for entry in device["ip_addresses"] if entry["address_family"] == 4}
-        assert set(user.names_in_zone()[f"nodes.{NAME}. A"]) == expected
+        before = addresses(user, families)
+        assert in_zone(user, "nodes") == before
         again = user.play("install.yml").ended_well()
         assert (again.changed, again.writes) == (0, [])
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
-        left = {entry["address"] for device in user.devices() for entry in device["ip_addresses"] if entry["address_family"] == 4}
-        assert set(user.names_in_zone()[f"nodes.{NAME}. A"]) == left < expected
+        assert in_zone(user, "nodes") == addresses(user, families) < before
+        user.edit_workers(2)
+        user.play("scale.yml").ended_well()
+        assert node_addresses(user)["worker-2"] == of_device(user, "worker-2", *kinds)
         user.destroy().ended_well()
         assert user.sandbox.inventory_is_empty()
-        assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]
+        assert not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
+
+
+@pytest.mark.debian("haproxy")
+def test_nodes_with_private_addresses(user: User) -> None:
+    with user.at_work():
+        other = decoy(user)
+        inventory = {
+            "openshift": {"children": {"load_balancer": {"hosts": {"balancer-0": {}}}}},
+            "all": {
+                "vars": {
+                    "openshift_machine_network": "private",
+                    "openshift_load_balancer": "haproxy",
+                    "openshift_machine_networks": ["127.128.0.0/10"],
+                }
+            },
+        }
+        (user.inventory / "03-network.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+        user.edit_workers(2)
+        user.play("install.yml").ended_well()
+        expected = {name: of_device(user, name, (4, False)) for name in NODES}
+        assert node_addresses(user) == expected
+        assert {name: serving_addresses(user, name) for name in NODES} == {name: set(own) for name, own in expected.items()}
+        assert {name: in_zone(user, name) for name in NODES} == {name: set(own) for name, own in expected.items()}
+        members = {address for name, own in expected.items() if name.startswith("master") for address in own}
+        assert in_zone(user, "api-members") == members
+        (balancer,) = of_device(user, "balancer-0", (4, True))
+        assert in_zone(user, "api") == in_zone(user, "api-int") == in_zone(user, "*.apps") == {balancer}
+        # A node gets its Ignition config from its public address, and speaks with others from its private one.
+        assert {address for own in expected.values() for address in own} < in_zone(user, "nodes")
+        for port in (6443, 22623):
+            assert not answers(expected["master-0"][0], port), "only devices reach a private address"
+        again = user.play("install.yml").ended_well()
+        assert (again.changed, again.writes) == (0, [])
+        user.edit_workers(1)
+        user.play("scale.yml").ended_well()
+        assert expected["worker-2"][0] not in in_zone(user, "nodes")
+        user.edit_workers(3)
+        user.play("scale.yml").ended_well()
+        assert node_addresses(user)["worker-3"] == of_device(user, "worker-3", (4, False))
+        user.destroy().ended_well()
+        assert [device["id"] for device in user.devices()] == [other]
+        assert not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
 
 
 VLAN_NETWORKS = {False: "127.200.40", True: "127.200.41"}
@@ -68,12 +175,12 @@ def vlan_inventory(network: str, vlan_id: str = "") -> dict[str, object]:
     }
 
 
-def node_addresses(user: User) -> dict[str, str]:
-    """Return the node address of each node by its short name."""
+def node_addresses(user: User) -> dict[str, list[str]]:
+    """Return the node addresses of each node by its short name."""
     return {
-        node["metadata"]["name"].partition(".")[0]: next(
+        node["metadata"]["name"].partition(".")[0]: [
             entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP"
-        )
+        ]
         for node in user.kube("/api/v1/nodes")["items"]
     }
 
@@ -106,20 +213,20 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         networks = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]
         (vlan,) = [each for each in networks if (each["id"] == other["id"]) == is_given and "openshift-role=lock" not in each["tags"]]
         hosts = [("master", 11, 3), ("worker", 21, 3)]
-        expected = {f"{role}-{number}": f"{network}.{first + number}" for role, first, count in hosts for number in range(count)}
+        expected = {f"{role}-{number}": [f"{network}.{first + number}"] for role, first, count in hosts for number in range(count)}
         assert bonds(user) == dict.fromkeys(expected, ("hybrid-bonded", [vlan["id"]]))
         assert node_addresses(user) == expected
         records = user.names_in_zone()
-        assert {name: records[f"{name}.{NAME}. A"] for name in expected} == {name: [address] for name, address in expected.items()}
+        assert {name: records[f"{name}.{NAME}. A"] for name in expected} == expected
         masters = sorted(public_address(user, f"master-{number}") for number in range(3))
         assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
-        assert set(expected.values()) < set(records[f"nodes.{NAME}. A"])
+        assert {address for own in expected.values() for address in own} < set(records[f"nodes.{NAME}. A"])
         again = user.play("install.yml").ended_well()
         assert (again.changed, again.writes) == (0, [])
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-2"}
-        assert expected["worker-2"] not in user.names_in_zone()[f"nodes.{NAME}. A"]
+        assert expected["worker-2"][0] not in user.names_in_zone()[f"nodes.{NAME}. A"]
         user.destroy().ended_well()
         assert user.devices() == []
         (left,) = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]

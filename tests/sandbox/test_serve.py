@@ -514,7 +514,7 @@ def test_help_lists_all_options(capsys: pytest.CaptureFixture[str]) -> None:
         ("127.0.0.1", "ADDRESS:PORT"),
         ("127.0.0.1:x", "ADDRESS:PORT"),
         ("127.0.0.1:70000", "ADDRESS:PORT"),
-        ("127.64.0.5:80", "belongs to the sandbox's machines"),
+        ("127.64.0.5:80", "belong to the sandbox's machines"),
     ],
 )
 def test_addresses_that_are_refused(text: str, error: str) -> None:

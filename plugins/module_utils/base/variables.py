@@ -1390,8 +1390,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_private_access",
             "bool",
-            "Whether the controller reaches the private addresses of the devices, for example through a VPN. Without it "
-            "O(openshift_machine_network=private) needs O(openshift_load_balancer=haproxy).",
+            "Whether the controller reaches the private addresses of the devices, for example through a VPN. "
+            "O(openshift_machine_network=private) needs it with O(openshift_load_balancer=external).",
             default=False,
             in_preflight=True,
         ),

@@ -32,7 +32,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     Dated,
     MetalReading,
     approval_rules,
-    control_plane_addresses,
     controller_addresses,
     read_cluster,
     read_metal,
@@ -116,7 +115,7 @@ class StatusModule(ModuleFrame):
         for address, port, name in api.servers:
             yield "API server", f"{name} at {address}", Endpoint(address, port, name)
         internal = f"api-int.{self.params['cluster']}"
-        for address in control_plane_addresses(metal.devices, self.params["machine_network"]):
+        for address in controller_addresses(metal.devices, self.params["machine_network"]):
             yield "machine config server", f"{internal} at {address}", Endpoint(address, MACHINE_CONFIG_PORT, internal)
         nodes = {node["name"] for node in api.nodes}
         for hostname, address in _addresses(metal.devices, self.params["machine_network"]):

@@ -36,11 +36,12 @@ def node_addresses(device: Device, network: str = "layer3", families: Sequence[i
     """Return the node addresses of a device, those of the first IP version first; empty until the API has assigned them.
 
     A load balancer is no node: its addresses are the public ones in every machine network. The bootstrap device has no MachineConfig, so
-    it has the one address that DHCP configures, an IPv4 address.
+    it has the one address that DHCP configures, an IPv4 address, and its private one where bootstrap.ign configures that.
     """
     tags = device.get("tags") or ()
     if ROLE_TAG + "bootstrap" in tags:
-        return (_addresses(device, "layer3", FAMILIES[:1]) or _addresses(device, "private", FAMILIES[:1]))[:1]
+        kinds = ("private", "layer3") if network == "private" else ("layer3", "private")
+        return next((found for kind in kinds if (found := _addresses(device, kind, FAMILIES[:1]))), [])
     is_load_balancer = ROLE_TAG + "load-balancer" in tags
     return _addresses(device, "layer3" if is_load_balancer else network, families)
 

@@ -43,7 +43,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     remember,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses, reachable_addresses
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
 
@@ -120,13 +120,6 @@ def read_metal(make: Callable[[], MetalClient], cluster: str, project: str | Non
         price_per_hour=found["price_per_hour"],
         locks=found["locks"],
     )
-
-
-def control_plane_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
-    """Return the addresses at which the control plane's devices are reached, active ones first. ``network``: the machine network."""
-    masters = [device for device in devices if device.get("role") == "control-plane"]
-    ordered = sorted(masters, key=lambda device: (device.get("state") != "active", str(device.get("hostname"))))
-    return reachable_addresses(ordered, network)
 
 
 def controller_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:

@@ -62,11 +62,8 @@ def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
     families = ip_families(_texts(context, "service_networks"))
     if kind != "layer3" and not context.text("metadata_url"):
         yield f"{kind} reads the addresses of a device from its metadata, and openshift_metadata_url is empty"
-    if kind == "private" and context.text("load_balancer") != "haproxy" and not context.settings.get("private_access"):
-        yield (
-            "private needs openshift_load_balancer haproxy: without it the controller connects to private addresses, and"
-            " openshift_private_access is false"
-        )
+    if kind == "private":
+        yield from _private_problems(context)
     if 6 in families and kind != "bond":
         yield f"openshift_service_networks has IPv6 and {kind} has not: {WITHOUT_IPV6[kind]}, use bond"
     if families == [6]:
@@ -76,6 +73,21 @@ def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
         yield f"metal_ip_addresses orders no IPv6 address for {listed(without)}"
     if kind == "private" and not context.is_bootstrapped:
         yield from _blocks_outside(context)
+
+
+def _private_problems(context: Context) -> Iterator[str]:
+    """Yield why machines or the controller would not reach the API. A machine has its private address only after its Ignition config."""
+    balancer = context.text("load_balancer")
+    if balancer not in ("haproxy", "external"):
+        yield (
+            f"private needs openshift_load_balancer haproxy or external: with {balancer} api-int leads to private addresses, and machines"
+            " without a private address get their Ignition config there"
+        )
+    elif balancer == "external" and not context.settings.get("private_access"):
+        yield (
+            "private with openshift_load_balancer external needs openshift_private_access: the controller connects to private addresses,"
+            " haproxy needs no access to them"
+        )
 
 
 def _gets_ipv6(requested: Any) -> bool:

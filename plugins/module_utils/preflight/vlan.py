@@ -34,7 +34,7 @@ def vlan(context: Context) -> Finding:
         unused = list(_without_effect(context))
         return failed("; ".join(unused)) if unused else passed(f"not used by the machine network {context.text('machine_network')}")
     problems = [*_subnet_problems(context), *_machine_problems(context)]
-    metros = sorted(metros_of(machine for machine in context.nodes if is_placement(machine.get("placement"))))
+    metros = sorted(metros_of((machine for machine in context.nodes if is_placement(machine.get("placement"))), context.devices))
     if len(metros) > 1:
         problems.append(f"the machines may be in the metros {listed(metros)}, and a VLAN is in one metro")
     where = f"{context.text('vlan_subnet')}, {counted(len(context.nodes), 'machine')}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sandbox.clock import Clock
+from sandbox.loopback import private_network
 from sandbox.machines import Machines
 from sandbox.metal.core import settings
 from sandbox.metal.core.errors import ApiError
@@ -30,13 +31,18 @@ S = TypeVar("S")
 class Environment:
     """The environment of one Metal API. ``boot_url``, ``metadata_url``: addresses of the two services for devices.
 
-    ``public_network``: inside 127.0.0.0/8, for the public IPv4 addresses of devices and reservations; it may only change with a new state
-    folder.
+    ``public_network``: in :data:`sandbox.loopback.PUBLIC`, for the public IPv4 addresses of devices and reservations; it may only change
+    with a new state folder.
     """
 
     boot_url: str
     metadata_url: str
     public_network: str
+
+    @property
+    def private_network(self) -> str:
+        """The network of the private IPv4 addresses: 10.0.0.0/8 of the real service."""
+        return private_network(self.public_network)
 
 
 class World:

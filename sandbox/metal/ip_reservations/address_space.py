@@ -7,10 +7,10 @@
 |---|---|---|
 | public IPv4 | /31 (more for some systems) | the sandbox's public network; the subnet belongs to no project |
 | public IPv6 | /127 | a /56 of the project, one per metro |
-| private IPv4 | /31 | a /25 of the project out of 10.0.0.0/8 per metro, further ones when it is full |
+| private IPv4 | /31 | a /25 of the project per metro, further ones when it is full, out of the sandbox's private network |
 
-(vendor's docs). The first device of a project in a metro creates the project's two blocks. Public IPv4 is inside 127.0.0.0/8, all of which
-is local on Linux: each simulated device has its own address, without privileges.
+(vendor's docs). The first device of a project in a metro creates the project's two blocks. IPv4 addresses are inside 127.0.0.0/8, all of
+which is local on Linux: each simulated device has its own addresses, without privileges. The service's private network is 10.0.0.0/8.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AddressSpace:
         self._blocks = {
             "public_ipv4": Pool(str(public), 32),
             "global_ipv4": Pool(str(global_), 32),
-            "private_ipv4": Pool("10.0.0.0/8", PRIVATE_BLOCK),
+            "private_ipv4": Pool(world.environment.private_network, PRIVATE_BLOCK),
             "public_ipv6": Pool("2604:1380::/32", IPV6_BLOCK),
         }
         self._inside: dict[str, Pool] = {}

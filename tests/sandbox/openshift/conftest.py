@@ -59,6 +59,13 @@ class PretendedMachine:
         self.announced: dict[str, bool] = {}
         self.reports: list[tuple[str, str]] = []
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(address for address in (self.hardware.address, self.http.private_address) if address)
+
+    def configure_private(self, address: str) -> None:
+        self.http.private_address = address
+
     def vlans(self) -> frozenset[int]:
         return frozenset()
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 from sandbox.openshift.forward import Forward, _Near
+
+PRIVATE = "127.190.3.1"
 
 
 class Connected(asyncio.Transport):
@@ -46,4 +49,29 @@ async def test_what_is_said_before_the_server_is_reached_arrives() -> None:
         near.data_received(b"and late")
         await asyncio.wait_for(connected.answered.wait(), 5)
         assert bytes(connected.sent) == b"early and late"
+        await forward.close()
+
+
+async def test_a_private_address_serves_devices_alone() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"the API")
+        writer.close()
+
+    async def read(port: int, source: str) -> bytes:
+        reader, writer = await asyncio.open_connection(PRIVATE, port, local_addr=(source, 0))
+        try:
+            return await reader.read()
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        forward = Forward(server.sockets[0].getsockname)
+        with socket.create_server((PRIVATE, 0)) as probe:
+            port = probe.getsockname()[1]
+        await forward.open(PRIVATE, port)
+        assert await read(port, "127.0.0.1") == b"", "the controller is in another network"
+        for source in ("127.126.3.3", "127.190.3.3"):
+            assert await read(port, source) == b"the API"
         await forward.close()

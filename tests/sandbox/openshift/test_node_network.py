@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from sandbox.machines import Hardware
@@ -28,14 +29,14 @@ async def sandbox(tmp_path: Path) -> AsyncIterator[Sandbox]:
         yield running
 
 
-def config(sandbox: Sandbox, kind: str = "vlan", *, enabled: bool = True) -> dict[str, Any]:
+def config(sandbox: Sandbox, kind: str = "vlan", *, enabled: bool = True, families: str = "4") -> dict[str, Any]:
     """Return the merged Ignition config of a node, as far as it has a network."""
 
     def file(path: str, content: str) -> dict[str, Any]:
         return {"path": path, "contents": {"source": f"data:;base64,{base64.b64encode(content.encode()).decode()}"}}
 
     unit = {"name": "node-network.service", "enabled": enabled, "contents": "[Service]\nExecStart=/usr/local/bin/node-network\n"}
-    settings = f'METADATA_URL="{sandbox.metadata_url}/metadata"\nNODE_ADDRESS="{kind}"\n'
+    settings = f'METADATA_URL="{sandbox.metadata_url}/metadata"\nNODE_ADDRESS="{kind}"\nFAMILIES="{families}"\n'
     files = [file("/etc/node-network.conf", settings), file("/usr/local/bin/node-network", "#!/bin/sh\n")]
     return {"storage": {"files": files}, "systemd": {"units": [unit]}}
 
@@ -86,12 +87,48 @@ async def test_a_machine_keeps_what_it_has_configured(sandbox: Sandbox, tmp_path
     await host.http.close()
 
 
-@pytest.mark.parametrize(("kind", "enabled"), [("vlan", False), ("bond", True)])
-async def test_without_an_enabled_unit_for_a_vlan_the_address_is_that_of_dhcp(
-    sandbox: Sandbox, tmp_path: Path, kind: str, enabled: bool
-) -> None:
+async def test_without_an_enabled_unit_the_machine_has_the_address_of_dhcp_alone(sandbox: Sandbox, tmp_path: Path) -> None:
     _device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
-    network = await node_network(host, NetworkScript.of(config(sandbox, kind, enabled=enabled)))
+    network = await node_network(host, NetworkScript.of(config(sandbox, enabled=False)))
     assert network == NodeNetwork(host.hardware.address)
     await network.until_connected(host)
+    assert host.addresses == (host.hardware.address,)
+    with pytest.raises(httpx.ConnectError, match="network is unreachable"):
+        await host.http.request("GET", "http://127.128.0.1:9/")
+    await host.http.close()
+
+
+@pytest.mark.parametrize(("kind", "families"), [("public", "4"), ("private", "4"), ("public", "4 6")])
+async def test_a_bond_has_the_addresses_of_the_metadata(sandbox: Sandbox, tmp_path: Path, kind: str, families: str) -> None:
+    device, host = await machine_of(sandbox, tmp_path / "machine")
+    own = {(each["address_family"], each["public"]): each["address"] for each in device["ip_addresses"]}
+    network = await node_network(host, NetworkScript.of(config(sandbox, kind, families=families)))
+    assert network.addresses == (own[4, kind == "public"], *([own[6, True]] if families == "4 6" else []))
+    assert host.addresses == (own[4, True], own[4, False])
+    # Private addresses are reached from the machine's own.
+    peers: list[str] = []
+    arrived = asyncio.Event()
+
+    def note(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peers.append(writer.get_extra_info("peername")[0])
+        arrived.set()
+        writer.close()
+
+    async with await asyncio.start_server(note, own[4, False], 0) as server:
+        with pytest.raises(httpx.TransportError):
+            await host.http.request("GET", f"http://{own[4, False]}:{server.sockets[0].getsockname()[1]}/")
+        await asyncio.wait_for(arrived.wait(), 5)
+    assert peers == [own[4, False]]
+    await host.http.close()
+
+
+async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, tmp_path: Path) -> None:
+    _device, host = await machine_of(sandbox, tmp_path / "machine")
+    script = NetworkScript.of(config(sandbox, "vlan"))
+    assert script is not None
+    waiting = asyncio.create_task(script.configure(host))
+    done, _pending = await asyncio.wait({waiting}, timeout=1.5)
+    assert not done
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
     await host.http.close()

@@ -24,6 +24,9 @@ a default gateway, which a VLAN has not (openshift/machine-config-operator, pull
 NODE_ADDRESS = {"bond": "public", "private": "private", "vlan": "vlan"}
 """The kind of the node address, by machine network with a bond."""
 
+WITHOUT_DHCP = ("private", "vlan")
+"""Machine networks in which DHCP configures no address."""
+
 
 def node_network(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Yield a MachineConfig for masters and workers.
@@ -40,11 +43,11 @@ def node_network(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 
 
 def with_bootstrap_network(bootstrap_ign: str, settings: Mapping[str, Any]) -> str:
-    """Return bootstrap.ign (JSON) with the same files, where the bootstrap device has to be in the nodes' network. MachineConfigs do not
-    apply to it. ``settings``: as for ``node_network``.
+    """Return bootstrap.ign (JSON) with the same files, where the bootstrap device needs an address in the nodes' network: its etcd member
+    and those of the control plane connect to each other. MachineConfigs do not apply to it. ``settings``: as for ``node_network``.
     """
     network = settings.get("node_network") or {}
-    if network.get("kind") != "vlan":
+    if network.get("kind") not in WITHOUT_DHCP:
         return bootstrap_ign
     config = json.loads(bootstrap_ign)
     config.setdefault("storage", {}).setdefault("files", []).extend(_files(network))

@@ -57,9 +57,13 @@ def test_a_load_balancer_is_reached_at_its_public_address(network: str) -> None:
     assert node_address(BALANCER, network) == "192.0.2.3"
 
 
-@pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
-def test_the_bootstrap_device_has_the_address_of_dhcp(network: str) -> None:
-    assert node_addresses(BOOTSTRAP, network, [4, 6]) == ["192.0.2.2"]
+@pytest.mark.parametrize(
+    ("network", "expected"), [("layer3", "192.0.2.2"), ("bond", "192.0.2.2"), ("private", "10.0.0.2"), ("vlan", "192.0.2.2")]
+)
+def test_the_bootstrap_device_has_one_ipv4_address(network: str, expected: str) -> None:
+    assert node_addresses(BOOTSTRAP, network, [4, 6]) == [expected]
+    public = {**BOOTSTRAP, "addresses": {"public_ipv4": "192.0.2.2"}}
+    assert node_addresses(public, network) == ["192.0.2.2"]
     private = {**BOOTSTRAP, "addresses": {"private_ipv4": "10.0.0.2"}}
     assert node_addresses(private, network) == ["10.0.0.2"]
 
@@ -79,9 +83,10 @@ def test_private_nodes_are_reached_through_the_load_balancer() -> None:
 
 
 def test_records_have_the_node_addresses_of_both_ip_versions() -> None:
-    records = cluster_dns_records([MASTER, BALANCER], CLUSTER, balanced=True, network="private")
+    records = cluster_dns_records([MASTER, BOOTSTRAP, BALANCER], CLUSTER, balanced=True, network="private")
     values = {record["name"].partition(".")[0]: record["values"] for record in records}
-    assert (values["api"], values["api-members"], values["master-0"]) == (["192.0.2.3"], ["10.0.0.1"], ["10.0.0.1"])
+    assert (values["api"], values["api-int"]) == (["192.0.2.3"],) * 2
+    assert (values["api-members"], values["master-0"], values["bootstrap"]) == (["10.0.0.1", "10.0.0.2"], ["10.0.0.1"], ["10.0.0.2"])
     both = cluster_dns_records([MASTER], CLUSTER, network="bond", families=[4, 6])
     assert both[0] == {"name": f"api.{CLUSTER}", "values": ["192.0.2.1", "2001:db8::1"]}
 

@@ -5,10 +5,17 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from typing import Any
 
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS
 
 SETTINGS: dict[str, Any] = {
     "cluster": "demo.metal.test",
@@ -37,3 +44,32 @@ def test_masters_and_workers_have_it() -> None:
 def test_it_can_be_left_out() -> None:
     assert not list(node_firewall({**SETTINGS, "node_firewall": {"enabled": False}}))
     assert not list(node_firewall({}))
+
+
+def test_it_is_the_default() -> None:
+    assert VARIABLES["openshift_node_firewall"].default is True
+
+
+@pytest.mark.parametrize("kind", MACHINE_NETWORKS)
+@pytest.mark.parametrize("pods", [["10.128.0.0/14"], ["10.128.0.0/14", "fd01::/48"]], ids=["ipv4", "dual-stack"])
+def test_nodes_of_each_machine_network_have_it(kind: str, pods: list[str]) -> None:
+    families = [6 if ":" in cidr else 4 for cidr in pods]
+    network = {"kind": kind, "metadata_url": "http://192.0.2.1/metadata", "families": families, "script": "#!\n", "service": "[Unit]\n"}
+    settings = {**SETTINGS, "cluster_networks": [{"cidr": cidr} for cidr in pods], "node_network": network}
+    found = {each["metadata"]["name"]: each for each in (json.loads(file["content"]) for file in cluster_manifests(settings))}
+    for pool in ("master", "worker"):
+        conf = found[f"98-{pool}-node-firewall"]["spec"]["config"]["storage"]["files"][0]
+        text = b64decode(conf["contents"]["source"].partition("base64,")[2]).decode()
+        assert f'SOURCES="{" ".join(pods)} 169.254.0.0/17' in text
+
+
+@pytest.mark.parametrize("kind", MACHINE_NETWORKS)
+@pytest.mark.parametrize("families", [[4], [4, 6]], ids=["ipv4", "dual-stack"])
+def test_the_record_that_nodes_read_has_every_address_of_a_machine(kind: str, families: list[int]) -> None:
+    addresses = {"public_ipv4": "192.0.2.1", "private_ipv4": "10.0.0.1", "public_ipv6": "2001:db8::1"}
+    tags = ["openshift-role=worker", "openshift-vlan-address=192.168.40.21/24"]
+    device = {"hostname": "worker-0.demo.metal.test", "addresses": addresses, "tags": tags}
+    records = cluster_dns_records([device], "demo.metal.test", network=kind, families=families)
+    (found,) = [record["values"] for record in records if record["name"] == "nodes.demo.metal.test"]
+    expected = {"192.0.2.1", "10.0.0.1", "192.168.40.21", *(["2001:db8::1"] if 6 in families else [])}
+    assert set(found) == expected

@@ -23,7 +23,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     Dated,
     MetalReading,
     approval_rules,
-    control_plane_addresses,
     controller_addresses,
 )
 from tests.unit.plugins.module_utils.csr_cases import client, made
@@ -371,7 +370,7 @@ def test_addresses_of_active_control_plane_devices_come_first() -> None:
         device("master-1", "control-plane", addresses={"public_ipv4": "192.0.2.2"}),
         device("worker-0", addresses={"public_ipv4": "192.0.2.3"}),
     ]
-    assert control_plane_addresses(devices) == controller_addresses(devices) == ["192.0.2.2", "192.0.2.1"]
+    assert controller_addresses(devices) == ["192.0.2.2", "192.0.2.1"]
     balanced = [*devices, device("lb-0", "load-balancer", addresses={"public_ipv4": "192.0.2.4"}, tags=["openshift-role=load-balancer"])]
     assert controller_addresses(balanced, "private") == ["192.0.2.4"]
 

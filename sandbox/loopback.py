@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The addresses of simulated devices. All of 127.0.0.0/8 is local on Linux: each device has addresses of its own, without privileges."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import lru_cache
+from typing import Final
+
+PUBLIC: Final = ipaddress.IPv4Network("127.64.0.0/10")
+"""Public addresses of devices and reservations; each sandbox has a /16 of it."""
+
+PRIVATE: Final = ipaddress.IPv4Network("127.128.0.0/10")
+"""Private addresses, which the real service takes from 10.0.0.0/8; each sandbox has the /16 at the place of its public one."""
+
+_OFFSET: Final = int(PRIVATE.network_address) - int(PUBLIC.network_address)
+
+
+def private_network(public: str) -> str:
+    """Return the network of private addresses that belongs to a network of public ones in :data:`PUBLIC`."""
+    network = ipaddress.IPv4Network(public)
+    return str(ipaddress.IPv4Network((int(network.network_address) + _OFFSET, network.prefixlen)))
+
+
+@lru_cache(maxsize=1 << 12)
+def is_private(address: str) -> bool:
+    """Return whether an address is a private one of a device."""
+    try:
+        return ipaddress.ip_address(address) in PRIVATE
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=1 << 12)
+def is_of_device(address: str) -> bool:
+    """Return whether an address is one of a device."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return found in PUBLIC or found in PRIVATE

@@ -81,8 +81,12 @@ def node_address(device: Device, network: str = "layer3") -> str:
 
 
 def reachable_address(device: Device, network: str = "layer3") -> str:
-    """Return the address at which the controller reaches a device, IPv4 if it has one; empty until the API has assigned one."""
-    return node_address(device, SERVICE_NETWORKS.get(network, network))
+    """Return the address at which the controller reaches a device, IPv4 if it has one; empty until the API has assigned one.
+
+    The bootstrap device is reached at its public address: the installer reads its logs there, and those of private nodes through it.
+    """
+    is_bootstrap = ROLE_TAG + "bootstrap" in (device.get("tags") or ())
+    return node_address(device, "layer3" if is_bootstrap else SERVICE_NETWORKS.get(network, network))
 
 
 def reachable_addresses(devices: Iterable[Device], network: str = "layer3") -> list[str]:

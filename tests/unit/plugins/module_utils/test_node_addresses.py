@@ -17,6 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     api_addresses,
     node_address,
     node_addresses,
+    reachable_address,
 )
 
 CLUSTER = "demo.metal.test"
@@ -64,6 +65,7 @@ def test_the_bootstrap_device_has_one_ipv4_address(network: str, expected: str) 
     assert node_addresses(BOOTSTRAP, network, [4, 6]) == [expected]
     public = {**BOOTSTRAP, "addresses": {"public_ipv4": "192.0.2.2"}}
     assert node_addresses(public, network) == ["192.0.2.2"]
+    assert reachable_address(BOOTSTRAP, network) == "192.0.2.2"
     private = {**BOOTSTRAP, "addresses": {"private_ipv4": "10.0.0.2"}}
     assert node_addresses(private, network) == ["10.0.0.2"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -127,6 +128,24 @@ def test_without_an_eviction_nothing_is_drained(user: User) -> None:
     run = user.play("playbooks/evictions.yml").ended_well()
     assert "No worker is deleted within 300 s." in run.output
     assert (run.changed, run.writes) == (0, [])
+
+
+def test_scaling_uncordons_a_drained_worker_only_if_its_device_stays(user: User) -> None:
+    def unschedulable() -> bool:
+        return bool(user.kube(f"/api/v1/nodes/worker-1.{NAME}")["spec"].get("unschedulable"))
+
+    path = f"devices/{device(user, 'worker-1')['id']}"
+    # Within the window, and beyond the end of this test.
+    window = ("-e", "openshift_eviction_window=7200")
+    user.ask("PUT", path, json={"termination_time": f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"})
+    user.play("playbooks/evictions.yml", *window).ended_well()
+    assert unschedulable()
+    run = user.play("scale.yml", *window).ended_well()
+    assert (run.changed, run.writes) == (0, [])
+    assert unschedulable()
+    user.ask("PUT", path, json={"termination_time": None})
+    user.play("scale.yml", *window).ended_well()
+    assert not unschedulable()
 
 
 def test_an_evicted_worker_is_drained_within_its_notice(user: User) -> None:

@@ -2146,8 +2146,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_eviction_window",
             "int",
-            "playbooks/evictions.yml drains workers whose termination time is at most this time in seconds ahead, and no other run uncordons"
-            " them. Spot market devices get theirs 120 s before they are deleted.",
+            "playbooks/evictions.yml drains workers whose termination time is at most this time in seconds ahead, and other runs leave them"
+            " cordoned. Spot market devices get theirs 120 s before they are deleted.",
             default=300,
             unit="seconds",
             options=("leave_eviction_window", "cluster_eviction_window"),

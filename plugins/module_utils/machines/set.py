@@ -78,6 +78,15 @@ def failed_only(result: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def _in_order(members: Sequence[Member]) -> list[list[Member]]:
+    """Return the members in batches: devices on any free hardware reservation are ordered after those on given ones.
+
+    ``next-available`` may be any reservation, also the one that another machine names.
+    """
+    last = [member for member in members if member.orders and member.resource.params.get("hardware_reservation_id") == "next-available"]
+    return [[member for member in members if member not in last], last]
+
+
 class _Listing:
     """A list of devices by id and by host name: a set may have a thousand of them."""
 
@@ -359,7 +368,8 @@ class DeviceSet:
         self._take_turns()
         todo = self.members
         while todo:
-            run_concurrently(todo, lambda member: member.step(by_id))
+            for batch in _in_order(todo):
+                run_concurrently(batch, lambda member: member.step(by_id))
             stopped = [member for member in todo if member.error is not None]
             todo = [*self._relocate(stopped), *self._renew(), *self._take_turns()]
         for member in self.members:

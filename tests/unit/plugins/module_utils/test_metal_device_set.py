@@ -16,6 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.obje
 from .fake_metal import BareModule, FakeMetal, Time, hostnames
 
 TAGS = ["openshift-cluster=demo.metal.test"]
+GIVEN = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +63,14 @@ def test_all_are_created_side_by_side_and_followed_by_one_list_a_look() -> None:
     assert len(metal.changes) == 20
     assert len(metal.calls) - 20 <= 5  # two polls, the capacity check, the first list
     assert all(device["tags"] == TAGS for device in metal.devices.values())
+
+
+def test_given_reservations_are_ordered_before_any_free_ones() -> None:
+    metal = FakeMetal()
+    reservations = ["next-available", "next-available", GIVEN, "next-available"]
+    converge(metal, *[machine(number, hardware_reservation_id=each) for number, each in enumerate(reservations)])
+    ordered = [device["hardware_reservation_id"] for device in metal.devices.values()]
+    assert ordered == [GIVEN, *["next-available"] * 3]
 
 
 def test_a_second_run_is_one_list() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from cryptography import x509
 
-from tests.e2e.harness import NAME, User
+from tests.e2e.harness import NAME, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 NODES = [f"{role}-{number}" for role in ("master", "worker") for number in range(3)]
@@ -55,18 +55,17 @@ def decoy(user: User) -> str:
 def serving_addresses(user: User, name: str) -> set[str]:
     """Return the IP addresses in the certificate that the kubelet of a node serves with."""
     (address, *_others) = node_addresses(user)[name]
-    pem = ssl.get_server_certificate((address, 10250), timeout=10)
+    pem: str = until(lambda: certificate_at(address, 10250), what=f"the kubelet of {name} serves at {address}")
     names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return {str(found) for found in names.value.get_values_for_type(x509.IPAddress)}
 
 
-def answers(address: str, port: int) -> bool:
-    """Return whether the controller gets an answer of the TLS server at an address."""
+def certificate_at(address: str, port: int) -> str:
+    """Return the certificate, PEM, that the controller gets at an address; empty if no TLS server answers."""
     try:
-        ssl.get_server_certificate((address, port), timeout=10)
+        return ssl.get_server_certificate((address, port), timeout=10)
     except (ssl.SSLError, ConnectionError):
-        return False
-    return True
+        return ""
 
 
 DUAL_STACK = {
@@ -140,7 +139,7 @@ def test_nodes_with_private_addresses(user: User) -> None:
         # A node gets its Ignition config from its public address, and speaks with others from its private one.
         assert {address for own in expected.values() for address in own} < in_zone(user, "nodes")
         for port in (6443, 22623):
-            assert not answers(expected["master-0"][0], port), "only devices reach a private address"
+            assert not certificate_at(expected["master-0"][0], port), "only devices reach a private address"
         again = user.play("install.yml").ended_well()
         assert (again.changed, again.writes) == (0, [])
         user.edit_workers(1)

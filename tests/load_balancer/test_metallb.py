@@ -57,6 +57,23 @@ asyncio.run(main())
 """
 """Between a TCP port of a namespace and one outside, by a Unix socket, which has no namespace."""
 
+AWAIT = """
+import socket, sys, time
+end = time.monotonic() + 30
+while True:
+    try:
+        if sys.argv[1].isdigit():
+            socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).close()
+        else:
+            socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+        break
+    except OSError:
+        if time.monotonic() > end:
+            raise
+        time.sleep(0.05)
+"""
+"""Ends when something listens: a program of MetalLB ends without an API server, and a kubelet would start it again."""
+
 
 def name_of(number: int) -> str:
     return f"worker-{number}.demo.metal.test"
@@ -106,7 +123,9 @@ class Nodes(Network):
 
     def _serve(self) -> None:
         super()._serve()
-        self._outside("api", *self._relay(str(self.folder / "api.socket"), self._cluster.url.removeprefix("https://")))
+        socket = str(self.folder / "api.socket")
+        self._outside("api", *self._relay(socket, self._cluster.url.removeprefix("https://")))
+        self.inside("router", sys.executable, "-c", AWAIT, socket)
         # The controller gives Services their addresses. Its webhook needs a certificate of the operator.
         self._start_metallb("router", "controller", 0)
 
@@ -118,6 +137,7 @@ class Nodes(Network):
 
     def _start_metallb(self, part: str, what: str, number: int) -> None:
         self.start(part, "relay", *self._relay(str(API_PORT), str(self.folder / "api.socket")))
+        self.inside(part, sys.executable, "-c", AWAIT, str(API_PORT))
         settings = {"KUBECONFIG": str(self.kubeconfig), "METALLB_NAMESPACE": NAMESPACE, "METALLB_BGP_TYPE": "native"}
         nodes = {"METALLB_NODE_NAME": name_of(number), "METALLB_POD_NAME": f"speaker-{number}"} if what == "speaker" else {}
         words = [f"{name}={value}" for name, value in {**settings, **nodes}.items()]

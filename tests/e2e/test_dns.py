@@ -36,9 +36,6 @@ def user(tmp_path: Path) -> Iterator[User]:
     user = User(tmp_path / "user", speed=600)
     user.folder.mkdir()
     with user.at_work():
-        desired = user.inventory / "01-cluster.yml"
-        text = desired.read_text(encoding="utf-8").replace("worker-[0:1]", "worker-[0:0]")
-        desired.write_text(text, encoding="utf-8")
         yield user
 
 

@@ -410,14 +410,24 @@ class Operators:
         """Render every pool, move its nodes to the new config one by one, and write what an administrator sees."""
         configs = await self._cluster.api.items(resources.MACHINE_CONFIGS)
         members = _members(pools, self._state.nodes)
-        for pool in pools:
-            name = pool["metadata"]["name"]
-            rendered, _unused = self._cluster.render(pool, configs, schedulable=schedulable)
+        sources = [{"kind": "MachineConfig", "name": each["metadata"]["name"]} for each in configs]
+        for found in pools:
+            name = found["metadata"]["name"]
+            rendered, _unused = self._cluster.render(found, configs, schedulable=schedulable)
             nodes = members[name]
+            configuration = {"name": rendered, "source": sources}
+            pool = await self._name_rendered(found, configuration)
             if not (pool.get("spec") or {}).get("paused"):
                 await self._roll_out(name, nodes, rendered)
-            status = self._pool_status(pool, nodes, rendered, [item["metadata"]["name"] for item in configs])
+            status = self._pool_status(pool, nodes, configuration)
             await self._write_status(f"{resources.POOLS}/{name}", pool, status)
+
+    async def _name_rendered(self, pool: Object, configuration: Object) -> Object:
+        """Write the newest rendered config to a pool's spec, and return the pool."""
+        if (pool.get("spec") or {}).get("configuration") == configuration:
+            return pool
+        path = f"{resources.POOLS}/{pool['metadata']['name']}"
+        return await self._cluster.api.patch(path, {"spec": {"configuration": configuration}})
 
     async def _roll_out(self, pool: str, nodes: list[Object], rendered: str) -> None:
         """Let one node at a time (maxUnavailable 1) go over to the pool's config, which takes a reboot."""
@@ -442,12 +452,13 @@ class Operators:
             if error.status != 404:
                 raise
 
-    def _pool_status(self, pool: Object, nodes: list[Object], rendered: str, sources: list[str]) -> Object:
-        name = pool["metadata"]["name"]
+    def _pool_status(self, pool: Object, nodes: list[Object], newest: Object) -> Object:
+        """Return a pool's status. Its config is the one before until all nodes have the newest."""
+        name, rendered = pool["metadata"]["name"], newest["name"]
         updated = [node for node in nodes if _is_updated(node, rendered)]
         ready = [node for node in updated if is_ready(node)]
         done = len(updated) == len(nodes)
-        configuration = {"name": rendered, "source": [{"kind": "MachineConfig", "name": source} for source in sources]}
+        configuration = newest if done else (pool.get("status") or {}).get("configuration") or newest
         return {
             "observedGeneration": pool["metadata"].get("generation", 1),
             "configuration": configuration,

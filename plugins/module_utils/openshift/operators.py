@@ -270,12 +270,26 @@ def pools_updated(view: View) -> list[str]:
             texts.append(f"pool {name} has {present} of {least} nodes")
         elif not state or state.status != "True" or min(updated, ready) < present:
             texts.append(f"pool {name}: {min(updated, ready)} of {present} nodes are updated")
+        elif newest := _newest_config(view.pools[name]):
+            texts.append(f"pool {name} does not report {newest} yet")
     return texts
 
 
 def objects_ready(view: View) -> list[str]:
     """Return the objects of cluster services that are not ready."""
     return list(view.pending_objects)
+
+
+def _newest_config(pool: Mapping[str, Any]) -> str:
+    """Return what a MachineConfigPool's status does not report yet: its newest rendered config or generation. Empty if it reports both.
+
+    The operator writes a new rendered config to the spec and counts the updated nodes afterwards, so the counts may be of the one before.
+    """
+    metadata, status = mapping(pool.get("metadata")), mapping(pool.get("status"))
+    name = mapping(mapping(pool.get("spec")).get("configuration")).get("name")
+    if name and name != mapping(status.get("configuration")).get("name"):
+        return f"its rendered config {name}"
+    return "its newest generation" if _count(status, "observedGeneration") < _count(metadata, "generation") else ""
 
 
 def _pool_status(view: View, name: str) -> Mapping[str, Any]:

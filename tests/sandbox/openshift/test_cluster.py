@@ -34,6 +34,7 @@ from sandbox.openshift.resources import (
     CLUSTER_VERSION,
     CONSOLE_ROUTE,
     INGRESS_CA,
+    MACHINE_CONFIGS,
     POOLS,
     condition_of,
     is_ready,
@@ -464,6 +465,32 @@ async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventual
         return str(current).startswith("rendered-storage-") and bool(state == "Done")
 
     await eventually(moved, what="the node goes over to the new pool")
+    config = {
+        "apiVersion": "machineconfiguration.openshift.io/v1",
+        "kind": "MachineConfig",
+        "metadata": {"name": "99-storage", "labels": {role: "storage"}},
+        "spec": {"config": {"ignition": {"version": "3.2.0"}}, "kernelArguments": ["hugepages=16"]},
+    }
+    path = f"{POOLS}/storage"
+    before = (await lab.cluster.api.patch(path, {"spec": {"paused": True}}))["spec"]["configuration"]["name"]
+    await lab.cluster.api.apply(f"{MACHINE_CONFIGS}/99-storage", config)
+
+    async def pool_state() -> tuple[bool, bool, int]:
+        found = await lab.cluster.api.get(path)
+        assert found is not None
+        newest, status = found["spec"]["configuration"]["name"], found["status"]
+        return newest != before, status["configuration"]["name"] == newest, status["updatedMachineCount"]
+
+    async def pending() -> bool:
+        return await pool_state() == (True, False, 0)
+
+    async def updated() -> bool:
+        return await pool_state() == (True, True, 1)
+
+    # The status has the config before until all nodes have the newest one.
+    await eventually(pending, what="the pool's spec names its newest config")
+    await lab.cluster.api.patch(path, {"spec": {"paused": False}})
+    await eventually(updated, what="the pool's status has its newest config")
 
 
 async def test_pods_leave_a_cordoned_node_when_their_budget_lets_them(lab: Lab, eventually: Eventually) -> None:

@@ -240,6 +240,13 @@ def config_pool(machines: int, updated: int, ready: int | None = None, **states:
     return {"status": {"configuration": {"name": "rendered-infra-1"}, "conditions": listed, **counts}}
 
 
+def newest(name: str, generation: int, observed: int) -> dict[str, Any]:
+    """Return a pool whose nodes are all updated, with this rendered config and generation in its spec."""
+    pool = config_pool(2, 2, Updated="True")
+    status = {**pool["status"], "observedGeneration": observed}
+    return {"metadata": {"generation": generation}, "spec": {"configuration": {"name": name}}, "status": status}
+
+
 @pytest.mark.parametrize(
     ("pool", "rendered", "updated"),
     [
@@ -253,6 +260,10 @@ def config_pool(machines: int, updated: int, ready: int | None = None, **states:
         (config_pool(2, 2, Updated="True", Degraded="True"), [], "pool infra is degraded: cannot be rendered"),
         (config_pool(2, 2, Updated="True", Degraded="False"), [], ""),
         (config_pool(3, 3, Updated="True"), [], ""),
+        # The counts are of the config before.
+        (newest("rendered-infra-2", 4, 4), [], "pool infra does not report its rendered config rendered-infra-2 yet"),
+        (newest("rendered-infra-1", 5, 4), [], "pool infra does not report its newest generation yet"),
+        (newest("rendered-infra-1", 4, 4), [], ""),
     ],
 )
 def test_machine_config_pools(pool: dict[str, Any] | None, rendered: list[str], updated: str) -> None:

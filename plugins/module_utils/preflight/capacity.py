@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
@@ -27,6 +27,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import bid_of, is_spot, prices_of
 
 HOURS_A_MONTH = 730
+
+ORDERED = {"load-balancer": 0, "bootstrap": 1, "control-plane": 1, "worker": 2}
+"""Tasks that order devices, by role. Of one task given reservations come before ``next-available``."""
 
 
 def capacity(context: Context) -> Finding:
@@ -77,7 +80,22 @@ def reservations(context: Context) -> Finding:
             problems.append(
                 f"next-available is set for {counted(count, 'host')} ({place_of_any}), but only {len(fitting)} reservations are free"
             )
+    problems += _taken_before(context, requested, known)
     return passed_if(not problems, "; ".join(problems) or f"{counted(len(requested), 'reservation')} free")
+
+
+def _taken_before(context: Context, requested: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the machines whose reservation a machine with ``next-available`` may get, since that is ordered by an earlier task."""
+    for hostname, machine in requested.items():
+        given = known.get(str(machine["hardware_reservation_id"]))
+        if given is None:
+            continue
+        for other, earlier in requested.items():
+            is_earlier = ORDERED.get(str(earlier.get("role")), 0) < ORDERED.get(str(machine.get("role")), 0)
+            fits = any(given["plan"] == place.plan and given["metro"] in (place.metro, None) for place in context.places_of(earlier)[:1])
+            if earlier["hardware_reservation_id"] == "next-available" and is_earlier and fits:
+                yield f"{other} with next-available is ordered before {hostname}, and may get its reservation {given['id']}"
+                break
 
 
 def _reservation_problems(each: Mapping[str, Any] | None, identity: str, places: Sequence[Place]) -> list[str]:

@@ -397,7 +397,8 @@ CHECKS: tuple[Check, ...] = (
         capacity.reservations,
         expected="every reservation in metal_hardware_reservation_id exists, is free and in service, and has the plan and metro of its"
         " host",
-        advice="correct metal_hardware_reservation_id, or wait until the hardware is free",
+        advice="correct metal_hardware_reservation_id, or wait until the hardware is free; a machine that is ordered before one with a"
+        " given reservation needs a given one too",
     ),
     Check(
         "project private networks",

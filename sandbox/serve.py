@@ -43,12 +43,13 @@ from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC
+from sandbox.machines import Attachment
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
-from sandbox.metal.ports.rules import tagged_vlans
+from sandbox.metal.ports.rules import attachment
 from sandbox.metal.tls import CertificateAuthority
 from sandbox.metal.world import MetalWorld
 from sandbox.networks import IDENTITY, NetworkError, Networks
@@ -276,7 +277,7 @@ class Sandbox:
             seed=identity.seed,
             outside=outside,
             announcements=announcements,
-            vlans=self._vlans_of,
+            attachment=self._attachment_of,
         )
         self._ends("machines", machines.close)
         world = MetalWorld(
@@ -310,8 +311,8 @@ class Sandbox:
         # Last, since machines that were on send requests at once.
         await world.start()
 
-    def _vlans_of(self, device_id: str) -> frozenset[int]:
-        return tagged_vlans(self.world, device_id) if self.world is not None else frozenset()
+    def _attachment_of(self, device_id: str) -> Attachment:
+        return attachment(self.world, device_id) if self.world is not None else Attachment()
 
     async def _serve_images(
         self, world: MetalWorld, outside: Outside, removed: registry.Removed, ca: CertificateAuthority, public: CertificateAuthority

@@ -55,8 +55,9 @@ options:
         type: dict
       vlan:
         description:
-          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number and the C(vlan_address) of a machine become
-            tags of the device, which the machine reads from its metadata.
+          - The VLAN that the machines are in, as P(equinix_metal.openshift.cluster_vlan#filter) returns it; empty or missing outside of
+            VLANs. Its number, the C(vlan_address) of a machine and the default gateway become tags of the device, which the machine reads
+            from its metadata.
         type: dict
         suboptions:
           vxlan:
@@ -64,9 +65,12 @@ options:
             type: int
             required: true
           subnet:
-            description: Network of the addresses.
+            description: Network of the addresses. As long as it is empty, no tag is added.
             type: str
             required: true
+          gateway:
+            description: Default gateway of machines in layer 2. Empty in hybrid mode.
+            type: str
 """
 
 EXAMPLES = r"""

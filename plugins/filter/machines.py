@@ -128,7 +128,7 @@ _value:
       elements: dict
       sample: [{key: node-role.kubernetes.io/infra, effect: NoSchedule}]
     vlan_address:
-      description: C(openshift_vlan_address). Absent when it is not set.
+      description: C(openshift_vlan_address), an address or a number. Absent when it is not set.
       type: str
       sample: 192.168.40.11
     may_run_router:
@@ -335,13 +335,19 @@ class _Host:
         return None
 
     def address(self, variable: str) -> str | None:
-        """Return an IPv4 address as it is usually written, None for a malformed one."""
-        value = self.text(variable)
-        try:
-            return str(IPv4Address(value)) if value else None
-        except ValueError:
-            self.report(f"{variable} has to be an IPv4 address, it is {value!r}")
+        """Return an IPv4 address as it is usually written, or the number of one in its network; None for a malformed one."""
+        value = self.get(variable)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return str(value)
+        if value is None or value == "":
             return None
+        try:
+            if isinstance(value, str):
+                return str(int(value) if value.isdecimal() else IPv4Address(value))
+        except ValueError:
+            pass
+        self.report(f"{variable} has to be an IPv4 address or its number in openshift_vlan_subnet, it is {value!r}")
+        return None
 
     def texts(self, variable: str) -> list[str]:
         value = self.get(variable)

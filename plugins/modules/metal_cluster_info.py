@@ -38,7 +38,7 @@ extends_documentation_fragment:
 seealso:
   - module: equinix_metal.openshift.metal_device_info
 notes:
-  - A gateway has no tags. It belongs to the cluster its virtual network belongs to.
+  - A gateway has no tags. It belongs to the cluster that its virtual network or its block belongs to.
 """
 
 EXAMPLES = r"""
@@ -153,7 +153,7 @@ clusters:
       elements: dict
       sample: []
     metal_gateways:
-      description: The gateways of its networks, as M(equinix_metal.openshift.metal_gateway_info) returns them, with C(project_id).
+      description: The gateways of its networks and with its blocks, as M(equinix_metal.openshift.metal_gateway_info) returns them, with C(project_id).
       type: list
       elements: dict
       sample: []

@@ -11,7 +11,7 @@ the boot service and the metadata service, from its own source address. An insta
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -47,6 +47,17 @@ class Hardware:
     drives: tuple[Drive, ...]
     macs: tuple[str, ...]
     operating_system: str
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Where the first bond of a device is. ``layer3``: whether packets to its management addresses reach it; ``vlans``: numbers of the
+    VLANs whose frames reach it with their tag; ``gateways``: for each of them the addresses of its active gateways.
+    """
+
+    layer3: bool = True
+    vlans: frozenset[int] = frozenset()
+    gateways: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 class Machines(Protocol):
@@ -141,13 +152,26 @@ class Machine(Protocol):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Return the IPv4 addresses that the machine has configured: that of DHCP, and the private one."""
+        """Return the IPv4 addresses that the machine has configured: that of DHCP or the one in place of it, and the private one."""
+
+    @property
+    def address(self) -> str:
+        """The address that the machine sends from and serves clients at: that of DHCP, unless it has configured another one."""
 
     def configure_private(self, address: str) -> None:
         """Configure the private address. Without one the machine reaches no private address of others. Gone at the next boot."""
 
-    def vlans(self) -> frozenset[int]:
-        """Return the numbers of the VLANs whose frames reach the machine's bond with their tag, now."""
+    def configure(self, address: str, is_connected: Callable[[], bool]) -> None:
+        """Use another address than that of DHCP, and no private one, until the next boot.
+
+        Requests fail while ``is_connected`` returns False.
+        """
+
+    def is_connected(self) -> bool:
+        """Whether packets to and from the address of the machine arrive, now."""
+
+    def attachment(self) -> Attachment:
+        """Return where the ports of the machine are, now."""
 
     async def report(self, state: str, message: str) -> None:
         """POST ``{"state", "message"}`` to the events address of the boot service; failures are only logged.
@@ -172,7 +196,7 @@ class System(Protocol):
 SystemFactory = Callable[[Machine, dict[str, Any]], System]
 """Creates the system of a machine from its merged Ignition config."""
 
-VlansOf = Callable[[str], frozenset[int]]
-"""Returns the numbers of the VLANs that the bond of a device is in, by its id."""
+AttachmentOf = Callable[[str], Attachment]
+"""Returns where the bond of a device is, by its id."""
 
-__all__ = ["Drive", "DriveKind", "Hardware", "Machine", "MachineHTTP", "Machines", "System", "SystemFactory", "VlansOf"]
+__all__ = ["Attachment", "AttachmentOf", "Drive", "DriveKind", "Hardware", "Machine", "MachineHTTP", "Machines", "System", "SystemFactory"]

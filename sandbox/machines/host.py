@@ -28,7 +28,7 @@ import httpx
 
 from sandbox.clock import Clock
 from sandbox.loopback import is_private
-from sandbox.machines import Hardware, VlansOf, elastic
+from sandbox.machines import Attachment, AttachmentOf, Hardware, elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside
@@ -68,10 +68,11 @@ class Host:
         turns: asyncio.Semaphore | None = None,
         outside: Outside | None = None,
         announcements: Announcements | None = None,
-        vlans: VlansOf | None = None,
+        attachment: AttachmentOf | None = None,
     ) -> None:
         self.announcements = announcements or Announcements()
-        self._vlans = vlans
+        self._attachment = attachment
+        self._turns, self._outside = turns, outside
         self._hardware = hardware
         self.folder = folder
         self._clock = clock
@@ -80,8 +81,9 @@ class Host:
         self.packet_url = packet_url.rstrip("/")
         self.public_ca = public_ca
         self._name_server = dns_server
-        self._names = NameService(dns_server, hardware.address)
-        self._http = BoundHTTP(hardware.address, self._names, turns, outside)
+        self._names: NameService
+        self._http: BoundHTTP
+        self.reset_network()
         # Text, not hash(): the same on every run with the same seed.
         self._dice = random.Random(f"{seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
         self.serial = True
@@ -117,14 +119,29 @@ class Host:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        return tuple(address for address in (self.hardware.address, self._http.private_address) if address)
+        return tuple(address for address in (self._http.address, self._http.private_address) if address)
 
     def configure_private(self, address: str) -> None:
         # State of a sandbox before private addresses were loopback addresses has others.
         self._http.private_address = address if is_private(address) else ""
 
-    def vlans(self) -> frozenset[int]:
-        return self._vlans(self.hardware.device_id) if self._vlans is not None else frozenset()
+    @property
+    def address(self) -> str:
+        return self._http.address
+
+    def configure(self, address: str, is_connected: Callable[[], bool]) -> None:
+        self._names = NameService(self._name_server, address)
+        self._http = BoundHTTP(address, self._names, self._turns, self._outside, is_connected)
+
+    def reset_network(self) -> None:
+        """Use the address of DHCP again, as each boot does at first."""
+        self.configure(self.hardware.address, lambda: self.attachment().layer3)
+
+    def is_connected(self) -> bool:
+        return self._http.is_connected()
+
+    def attachment(self) -> Attachment:
+        return self._attachment(self.hardware.device_id) if self._attachment is not None else Attachment()
 
     async def report(self, state: str, message: str) -> None:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)

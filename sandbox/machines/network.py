@@ -14,7 +14,7 @@ import functools
 import ipaddress
 import ssl
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import dns.asyncresolver
@@ -69,11 +69,20 @@ class BoundHTTP:
     """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``.
 
     Private addresses are reached from ``private_address`` alone, once the machine has configured one.
-    ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn.
+    ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn. Requests fail while ``is_connected`` returns
+    False: no packet from the address arrives, and no answer comes back.
     """
 
-    def __init__(self, address: str, names: NameService, turns: asyncio.Semaphore | None = None, outside: Outside | None = None) -> None:
-        self._address = address
+    def __init__(
+        self,
+        address: str,
+        names: NameService,
+        turns: asyncio.Semaphore | None = None,
+        outside: Outside | None = None,
+        is_connected: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.address = address
+        self.is_connected = is_connected
         self.private_address = ""
         self._names = names
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
@@ -106,6 +115,7 @@ class BoundHTTP:
             raise httpx.UnsupportedProtocol(f"scheme of {url!r} is not http or https")
         if not target.host:
             raise httpx.ConnectError(f"no host in {url!r}")
+        self._check_connection()
         async with self._turns:
             return await self._request(method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
 
@@ -124,7 +134,8 @@ class BoundHTTP:
         """
         if self._outside is None:
             raise httpx.ConnectError("connect: network is unreachable")
-        return await self._outside.get(Source(self._address, self._addresses, self._turns), url, headers, anchors, proxy, timeout)
+        self._check_connection()
+        return await self._outside.get(Source(self.address, self._addresses, self._turns), url, headers, anchors, proxy, timeout)
 
     async def _request(  # noqa: PLR0913, PLR0917 - as above
         self,
@@ -151,7 +162,7 @@ class BoundHTTP:
         }
         failure: httpx.TransportError = httpx.ConnectError(f"no address for {target.host}")
         for address in addresses:
-            source = self.private_address if is_private(address) else self._address
+            source = self.private_address if is_private(address) else self.address
             if not source:
                 failure = httpx.ConnectError(f"connect to {address}: network is unreachable, this machine has no private address")
                 continue
@@ -185,6 +196,10 @@ class BoundHTTP:
         while self._transports:
             _unused, transport = self._transports.popitem()
             await transport.aclose()
+
+    def _check_connection(self) -> None:
+        if not self.is_connected():
+            raise httpx.ConnectError(f"connect: no route to host (from {self.address})")
 
     async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         response = await transport.handle_async_request(request)

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 
 from sandbox.clock import Clock
-from sandbox.machines import Hardware, SystemFactory, VlansOf
+from sandbox.machines import AttachmentOf, Hardware, SystemFactory
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
@@ -37,7 +37,8 @@ class SimulatedMachines:
 
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is what DHCP hands out. Ignition's platform packet asks ``packet_url``; systems trust ``public_ca`` as a public CA.
-    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached, without ``vlans`` no device is in a VLAN.
+    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
+    ``attachment`` all ports are in layer 3.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -54,9 +55,9 @@ class SimulatedMachines:
         seed: int = 0,
         outside: Outside | None = None,
         announcements: Announcements | None = None,
-        vlans: VlansOf | None = None,
+        attachment: AttachmentOf | None = None,
     ) -> None:
-        self._vlans = vlans
+        self._attachment = attachment
         self._announcements = announcements or Announcements()
         self._packet_url = packet_url
         self._public_ca = public_ca
@@ -153,7 +154,7 @@ class SimulatedMachines:
             turns=self._turns,
             outside=self._outside,
             announcements=self._announcements,
-            vlans=self._vlans,
+            attachment=self._attachment,
         )
 
     async def _switch_on(self, host: Host) -> None:
@@ -209,6 +210,7 @@ class Life:
     async def _firmware(self) -> None:
         """Self-test, then the network card, then the disks."""
         host = self._host
+        host.reset_network()
         host.at("firmware")
         host.console(f"{host.hardware.plan}: power on self-test ({'UEFI' if host.uefi else 'BIOS'})")
         await host.take(180, 300)

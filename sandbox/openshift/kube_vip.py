@@ -49,7 +49,7 @@ async def _is_ready(machine: Machine) -> bool:
     """Return whether this node's own API server answers with its readiness. Port 6080, where kube-vip asks, has the same answer."""
     try:
         async with asyncio.timeout(_TIMEOUT):
-            reader, writer = await asyncio.open_connection(machine.hardware.address, 6443, ssl=_UNVERIFIED)
+            reader, writer = await asyncio.open_connection(machine.address, 6443, ssl=_UNVERIFIED)
             try:
                 writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                 return b" 200 " in await reader.readline()

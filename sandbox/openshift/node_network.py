@@ -8,6 +8,9 @@ A unit ``node-network.service`` with the program ``/usr/local/bin/node-network``
 machine has the address of DHCP alone: nothing listens at its private address. An address in a VLAN is a loopback address of the
 sandbox's computer like those of devices. It leads to the machine only while a bond of its device is in that VLAN, tagged. IPv6 addresses
 are in the status and the certificates of nodes, and carry no traffic.
+
+With the tag of a default gateway the machine has no other address: it sends from the one in the VLAN and serves its clients there, as long
+as an active Metal gateway of that VLAN has the address of the default gateway. Routers of the customer are not simulated.
 """
 
 from __future__ import annotations
@@ -38,23 +41,33 @@ class NodeNetwork:
     """``address``: the node address; ``vlan``: number of the VLAN that it is in, None outside of VLANs.
 
     ``second``: node address of the second IP version, in a dual stack cluster.
+    ``gateway``: the default gateway in the VLAN, empty if that is on the bond.
     """
 
     address: str
     vlan: int | None = None
     second: str = ""
+    gateway: str = ""
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """All node addresses, as the kubelet's flag node-ip has them."""
         return (self.address, self.second) if self.second else (self.address,)
 
+    def is_in_vlan(self, machine: Machine) -> bool:
+        """Whether other machines in the VLAN reach the node address, now."""
+        return self.vlan is None or self.vlan in machine.attachment().vlans
+
+    def is_routed(self, machine: Machine) -> bool:
+        """Whether the default gateway in the VLAN routes packets, now."""
+        return self.vlan is not None and self.gateway in machine.attachment().gateways.get(self.vlan, ())
+
     async def until_connected(self, machine: Machine) -> None:
         """Wait until other machines reach the node address."""
-        if self.vlan is None or self.vlan in machine.vlans():
+        if self.is_in_vlan(machine):
             return
         machine.console(f"bond0.{self.vlan}: no frames, the port of this device is not in VLAN {self.vlan}")
-        while self.vlan not in machine.vlans():  # noqa: ASYNC110 - the switch port changes without an event
+        while not self.is_in_vlan(machine):  # noqa: ASYNC110 - the switch port changes without an event
             await asyncio.sleep(_RETRY)
         machine.console(f"bond0.{self.vlan}: connected")
 
@@ -100,6 +113,8 @@ class NetworkScript:
             saved.write_text(json.dumps(found), encoding="utf-8")
         machine.configure_private(found["private"])
         network = self._chosen(machine, found)
+        if network.gateway:
+            machine.configure(network.address, lambda: network.is_routed(machine))
         where = "bond0" if network.vlan is None else f"bond0.{network.vlan}"
         machine.console(f"node-network: configured {where} with {' and '.join(network.addresses)}")
         return network
@@ -111,7 +126,7 @@ class NetworkScript:
             machine.console(f"node-network: the metadata has no {self.kind} IPv4 address of this device")
             return NodeNetwork(machine.hardware.address)
         if self.kind == "vlan":
-            return NodeNetwork(address, int(found["vlan"]))
+            return NodeNetwork(address, int(found["vlan"]), gateway=found.get("gateway", ""))
         # nodeip-configuration takes the address of the other IP version on the same interface.
         return NodeNetwork(address, second=found["ipv6"] if set(self.families) == {4, 6} else "")
 
@@ -133,7 +148,7 @@ class NetworkScript:
             return str(own[0]["address"]) if own else ""
 
         found = {"public": of(4, public=True), "private": of(4, public=False), "ipv6": of(6, public=True)}
-        return {**found, "vlan": vlan, "vlan_address": address}
+        return {**found, "vlan": vlan, "vlan_address": address, "gateway": values.get("openshift-vlan-gateway", "")}
 
 
 async def node_network(machine: Machine, script: NetworkScript | None) -> NodeNetwork:

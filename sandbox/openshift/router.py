@@ -129,13 +129,14 @@ class Router:
             while True:
                 changed = asyncio.ensure_future(self._routers.until_changed())
                 try:
-                    desired = self._routers.runs_on(self._node) and self._routers.certificate is not None
+                    is_placed = self._routers.runs_on(self._node) and self._routers.certificate is not None
+                    desired = is_placed and self._machine.is_connected()
                     if desired and not self._open:
                         await self._listen()
                     elif not desired and self._open:
                         await self._close()
-                    # A port that was taken is tried again.
-                    await asyncio.wait({changed}, timeout=_RETRY if desired and not self._open else None)
+                    # A port that was taken is tried again, and the switch port changes without an event.
+                    await asyncio.wait({changed}, timeout=_RETRY if is_placed else None)
                 finally:
                     changed.cancel()
         finally:

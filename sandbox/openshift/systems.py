@@ -341,16 +341,42 @@ async def _serving(
     address, *others = machine.addresses
     listener, port = Listener(machine_config_server.application(config_for)), machine_config_server.PORT
     forwards = {API_PORT: Forward(lambda: cluster.control_plane.endpoint), port: Forward(lambda: (address, port))}
-    try:
+
+    async def open_ports() -> None:
         await _until_open(machine, API_PORT, lambda: forwards[API_PORT].open(address, API_PORT))
         await _until_open(machine, port, lambda: listener.open(address, port, server_context(pair)))
         for other, (number, forward) in itertools.product(others, forwards.items()):
             await _until_open(machine, number, partial(forward.open, other, number))
-        yield
-    finally:
+
+    async def close_ports() -> None:
         await listener.close()
         for forward in forwards.values():
             await forward.close()
+
+    async def follow_connection() -> None:
+        """Close the ports while no packet to the address arrives. The switch port changes without an event."""
+        while True:
+            while machine.is_connected():  # noqa: ASYNC110 - it is polled
+                await asyncio.sleep(_RETRY)
+            machine.console(f"no packets to {address} arrive")
+            await close_ports()
+            while not machine.is_connected():  # noqa: ASYNC110 - it is polled
+                await asyncio.sleep(_RETRY)
+            machine.console(f"packets to {address} arrive")
+            await open_ports()
+
+    while not machine.is_connected():  # noqa: ASYNC110 - it is polled
+        await asyncio.sleep(_RETRY)
+    following = None
+    try:
+        await open_ports()
+        following = asyncio.create_task(follow_connection())
+        yield
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+        await close_ports()
 
 
 async def _until_open(machine: Machine, port: int, listen: Callable[[], Awaitable[None]]) -> None:

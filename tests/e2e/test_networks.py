@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ssl
+from ipaddress import ip_interface
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -230,4 +232,69 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         assert user.devices() == []
         (left,) = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]
         assert (left["id"], left["description"], left["tags"]) == (other["id"], "storage", [])
+        assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]
+
+
+def layer2_inventory(vlan: dict[str, object]) -> dict[str, object]:
+    """Return the settings of machines in layer 2; the address of each is its number in the subnet of the gateway."""
+    number = "{{ %d + (inventory_hostname.split('-') | last | int) }}"
+    return {
+        "all": {"vars": {"openshift_machine_network": "vlan", "openshift_vlan_mode": "layer2", **vlan}},
+        "bootstrap": {"vars": {"openshift_vlan_address": 2}},
+        "control_plane": {"vars": {"openshift_vlan_address": number % 3}},
+        "workers": {"vars": {"openshift_vlan_address": number % 6}},
+    }
+
+
+def existing_gateway(user: User, project: str) -> dict[str, dict[str, Any]]:
+    """Create a VLAN, a block and a gateway of another owner, and wait until the gateway is active."""
+    vlan = user.ask("POST", f"projects/{project}/virtual-networks", json={"metro": "da", "description": "storage"})
+    block = user.ask("POST", f"projects/{project}/ips", json={"type": "public_ipv4", "quantity": 16, "metro": "da", "details": "storage"})
+    body = {"virtual_network_id": vlan["id"], "ip_reservation_id": block["id"]}
+    gateway = user.ask("POST", f"projects/{project}/metal-gateways", json=body)
+    until(lambda: user.ask("GET", f"metal-gateways/{gateway['id']}")["state"] == "active", what="an active gateway")
+    return {"vlan": vlan, "block": block, "gateway": gateway}
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["own", "existing"])
+def test_nodes_in_layer_2(user: User, is_given: bool) -> None:
+    """Nodes whose only address is in a VLAN, behind a Metal gateway with a public subnet."""
+    with user.at_work():
+        project = user.sandbox.environment["METAL_PROJECT_ID"]
+        # Of another owner, in the same metro: used if their ids are given, and never deleted.
+        other = existing_gateway(user, project)
+        given = {"openshift_vlan_id": other["vlan"]["id"], "openshift_vlan_gateway": other["gateway"]["id"]}
+        own = {"openshift_vlan_gateway": "public", "openshift_vlan_gateway_size": 16}
+        inventory = layer2_inventory(given if is_given else own)
+        (user.inventory / "03-network.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+        user.edit_workers(2)
+        user.play("install.yml").ended_well()
+        gateways = user.ask("GET", f"projects/{project}/metal-gateways", params={"include": "virtual_network,ip_reservation"})
+        (gateway,) = [each for each in gateways["metal_gateways"] if (each["id"] == other["gateway"]["id"]) == is_given]
+        subnet = ip_interface(gateway["gateway_address"]).network
+        numbers = {f"{role}-{each}": first + each for role, first in (("master", 3), ("worker", 6)) for each in range(3)}
+        expected = {name: str(subnet[number]) for name, number in numbers.items()}
+        assert bonds(user) == dict.fromkeys(expected, ("layer2-bonded", [gateway["virtual_network"]["id"]]))
+        assert [device["ip_addresses"] for device in user.devices()] == [[]] * len(expected), "no management address remains"
+        assert node_addresses(user) == expected
+        records = user.names_in_zone()
+        assert {name: records[f"{name}.{NAME}. A"] for name in expected} == {name: [address] for name, address in expected.items()}
+        masters = sorted(expected[f"master-{number}"] for number in range(3))
+        assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
+        assert sorted(records[f"nodes.{NAME}. A"]) == sorted(expected.values())
+        again = user.play("install.yml").ended_well()
+        assert (again.changed, again.writes) == (0, [])
+        user.edit_workers(1)
+        user.play("scale.yml").ended_well()
+        assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-2"}
+        user.destroy().ended_well()
+        assert user.devices() == []
+        left = {
+            "vlan": user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"],
+            "gateway": user.ask("GET", f"projects/{project}/metal-gateways")["metal_gateways"],
+            "block": user.ask("GET", f"projects/{project}/ips", params={"types": "public_ipv4"})["ip_addresses"],
+        }
+        assert {kind: [each["id"] for each in objects] for kind, objects in left.items()} == {
+            kind: [each["id"]] for kind, each in other.items()
+        }
         assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]

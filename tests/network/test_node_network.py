@@ -283,6 +283,33 @@ async def test_the_vlan_and_the_node_address_are_those_of_the_tags(sandbox: Sand
     assert (again.returncode, again.stdout, len(node.calls)) == (0, "", 3)
 
 
+async def test_in_layer_2_only_the_vlan_has_an_address_and_a_gateway(sandbox: Sandbox, node: Node) -> None:
+    metadata = await metadata_of(sandbox, tags=[*VLAN_TAGS, "openshift-vlan-gateway=192.168.40.1"])
+    done = node.run("vlan", metadata)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "configured bond0.1000 with 192.168.40.21 and the gateway 192.168.40.1\n"
+    bond, vlan = node.profile("bond0"), node.profile("bond0.1000")
+    assert (bond["ipv4"]["method"], bond["ipv6"]["method"]) == ("disabled", "disabled")
+    assert not [name for section in ("ipv4", "ipv6") for name in bond[section] if name.startswith(("address", "route", "dns"))]
+    assert vlan["ipv4"]["address1"] == "192.168.40.21/24,192.168.40.1"
+    assert vlan["ipv4"]["dns"] == "147.75.207.207;147.75.207.208;"
+    assert "never-default" not in vlan["ipv4"]
+    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+    # No metadata service can be reached from layer 2: a later boot does not wait for one.
+    before = node.calls
+    later = node.run("vlan", None)
+    assert (later.returncode, later.stdout) == (0, "the bond is in layer 2: the profiles stay as they are\n")
+    assert node.calls == before
+
+
+def test_br_ex_is_on_the_bond_only_where_that_has_the_default_gateway() -> None:
+    network = {"kind": "vlan", "metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": ""}
+    for mode, expected in (("hybrid", True), ("layer2", False)):
+        for config in node_network({"node_network": {**network, "vlan_mode": mode}}):
+            paths = [file["path"] for file in config["spec"]["config"]["storage"]["files"]]
+            assert ("/etc/ovnk/default_bridge" in paths) is expected
+
+
 async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, node: Node) -> None:
     metadata = await metadata_of(sandbox, tags=VLAN_TAGS)
     # A bootstrap device that becomes a worker gets its tags while it is installed.

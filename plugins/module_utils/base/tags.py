@@ -23,10 +23,13 @@ INFRA_TAG = "openshift-infra-id="
 """Prefix of the tag with the installer's infraID, on devices created from its Ignition files. It is unique for each install."""
 
 VLAN_TAG = "openshift-vlan="
-"""Prefix of the tag with the number of the VLAN that a node is in. The node reads these two from its metadata."""
+"""Prefix of the tag with the number of the VLAN that a node is in. The node reads this tag and the next two from its metadata."""
 
 VLAN_ADDRESS_TAG = "openshift-vlan-address="
 """Prefix of the tag with a node's address in the VLAN and its prefix length, ``192.168.40.11/24``."""
+
+VLAN_GATEWAY_TAG = "openshift-vlan-gateway="
+"""Prefix of the tag with the default gateway of a node whose bond is in layer 2: the node has no other address than that in the VLAN."""
 
 
 def tag_values(tags: Any, prefix: str) -> list[str]:

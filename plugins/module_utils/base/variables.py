@@ -1370,10 +1370,52 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_vlan_mode",
+            "str",
+            "How the machines are in the VLAN. V(hybrid) keeps the public address of the bond beside the VLAN. With "
+            "V(layer2) the nodes have "
+            "the address in the VLAN alone, and O(openshift_vlan_gateway) is their default gateway.",
+            default="hybrid",
+            choices=("hybrid", "layer2"),
+            options=("ignition_vlan_mode", "provision_vlan_mode", "cluster_vlan_mode"),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_vlan_gateway",
+            "str",
+            "Gateway of the VLAN. V(none) is no gateway, V(private) and V(public) create a Metal gateway of the cluster "
+            "with a private or a "
+            "public subnet. The id of a Metal gateway in O(openshift_vlan_id), or the address of a router of yours in the VLAN, names an "
+            "existing one, which is never deleted.",
+            default="none",
+            example="public",
+            options=("network_vlan_gateway", "provision_vlan_gateway"),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_vlan_gateway_size",
+            "int",
+            "How many addresses the subnet of the cluster's own gateway has: 8, 16, 32, 64 or 128. Three of them are no addresses of "
+            "machines.",
+            default=32,
+            options=("network_vlan_gateway_size",),
+            in_preflight=True,
+        ),
+        Variable(
+            "openshift_vlan_reservation_id",
+            "str",
+            "Id of an existing IP reservation, a public block of 8 to 128 addresses in the metro of the machines, for "
+            "O(openshift_vlan_gateway=public). It is never deleted. Empty, the cluster reserves a block of its own.",
+            default="",
+            example="9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10",
+            options=("network_vlan_reservation_id",),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_vlan_subnet",
             "str",
             "IPv4 network of the node addresses with O(openshift_machine_network=vlan). It has to be in one of "
-            "O(openshift_machine_networks).",
+            "O(openshift_machine_networks). With a Metal gateway the network is that of the gateway, and this stays empty.",
             default="",
             example="192.168.40.0/24",
             options=("provision_vlan_subnet",),
@@ -1382,8 +1424,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_vlan_address",
             "str",
-            "IPv4 address of a machine in O(openshift_vlan_subnet), which no other one has. Each node and the bootstrap host need one with "
-            "O(openshift_machine_network=vlan).",
+            "IPv4 address of a machine in the VLAN, which no other one has, or its number in the network of the VLAN; "
+            "V(11) is 192.168.40.11 "
+            "of 192.168.40.0/24. Each node and the bootstrap host need one with O(openshift_machine_network=vlan).",
             example="192.168.40.11",
             is_of_host=True,
         ),

@@ -23,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gate
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import GATEWAY_SIZES
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -45,7 +46,8 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attr
 
     ``device_attributes``: further attributes of each device, by their names in ``metal_device_info``.
 
-    Calls: three lists for each project, one more where one of its VLANs is a cluster's, and one for the prices of all.
+    Calls: three lists for each project, one more where a VLAN or a block of the size of a gateway's is a cluster's, and one for the prices
+    of all.
     """
     names = params["names"]
     found: dict[str, dict[str, list[Result]]] = defaultdict(lambda: {kind: [] for kind in (*KINDS, LOCKS)})
@@ -55,8 +57,9 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attr
                 if names is None or name in names:
                     found[name][kind].append({**result, "project_id": project})
     for belongings in found.values():
-        for project in {network["project_id"] for network in belongings["virtual_networks"]}:
-            belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"])
+        blocks = [block for block in belongings["ip_reservations"] if (block["quantity"] or 0) >= min(GATEWAY_SIZES)]
+        for project in {each["project_id"] for each in (*belongings["virtual_networks"], *blocks)}:
+            belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"], blocks)
     prices = _prices(client) if any(belongings["devices"] for belongings in found.values()) else {}
     # A requested name is in the result even if the cluster has no objects.
     return {"clusters": [_cluster(name, found[name], prices, device_attributes) for name in sorted({*found, *(names or [])})]}
@@ -90,11 +93,13 @@ def _belongings(client: MetalClient, project: str, names: Sequence[str] | None) 
             yield "virtual_networks", result
 
 
-def _gateways(client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]]) -> list[Result]:
-    """Return the gateways of these VLANs: a gateway has no tags."""
-    ours = {network["id"] for network in networks if network["project_id"] == project}
+def _gateways(
+    client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]], blocks: Iterable[Mapping[str, Any]]
+) -> list[Result]:
+    """Return the gateways in these VLANs or with these blocks: a gateway has no tags, and its VLAN may be of another owner."""
+    ours = {each["id"] for each in (*networks, *blocks) if each["project_id"] == project}
     listed = map(Gateway.result, list_gateways(client, {"project_id": project}, f"list the gateways of project {project}"))
-    return [{**result, "project_id": project} for result in listed if result["virtual_network_id"] in ours]
+    return [{**result, "project_id": project} for result in listed if ours & {result["virtual_network_id"], result["ip_reservation_id"]}]
 
 
 def _prices(client: MetalClient) -> dict[Any, float | None]:

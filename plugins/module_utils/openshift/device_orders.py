@@ -11,10 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, VLAN_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import (
+    ROLE_TAG,
+    VLAN_ADDRESS_TAG,
+    VLAN_GATEWAY_TAG,
+    VLAN_TAG,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import PACKET
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, machine_pointer
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import address_in
 
 ORDER_OPTIONS = frozenset({"hostname", "placement", *DEVICE_OPTIONS.argument_spec})
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
@@ -34,8 +40,8 @@ def device_orders(
     ``options`` apply to each machine and take precedence over its own; a userdata that is empty is left out. ``role`` is added as a tag.
     ``boot`` is for machines that boot over iPXE: ``architecture`` of machines without a boot profile, ``ignition_platform``, ``url`` below
     which boot scripts are published, and ``signed`` with the address of each that was signed, if any. The userdata of nodes is the Ignition
-    pointer of their role; each gets its own from it. ``vlan`` of ``boot``: ``vxlan``, the number of the VLAN, and ``subnet``, its network;
-    each machine gets its address there as tags.
+    pointer of their role; each gets its own from it. ``vlan`` of ``boot``: as ``cluster_vlan`` returns it; each machine gets its address
+    there as tags, and in layer 2 its default gateway.
     """
     vlan = (boot or {}).get("vlan")
     forced = {name: value for name, value in (options or {}).items() if value or name != "userdata"}
@@ -51,10 +57,12 @@ def device_orders(
 
 def _vlan_tags(machine: Mapping[str, Any], vlan: Mapping[str, Any] | None) -> list[str]:
     """Return the tags by which a machine knows its VLAN and its address there: it reads them from its metadata."""
-    if not vlan or not machine.get("vlan_address"):
+    if not vlan or not vlan.get("subnet") or not machine.get("vlan_address"):
         return []
     prefix = str(vlan["subnet"]).partition("/")[2]
-    return [f"{VLAN_TAG}{vlan['vxlan']}", f"{VLAN_ADDRESS_TAG}{machine['vlan_address']}/{prefix}"]
+    address = address_in(str(vlan["subnet"]), str(machine["vlan_address"]))
+    gateway = [f"{VLAN_GATEWAY_TAG}{vlan['gateway']}"] if vlan.get("gateway") else []
+    return [f"{VLAN_TAG}{vlan['vxlan']}", f"{VLAN_ADDRESS_TAG}{address}/{prefix}", *gateway]
 
 
 def _boot(machine: Mapping[str, Any], boot: Mapping[str, Any]) -> dict[str, str]:

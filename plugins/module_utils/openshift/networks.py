@@ -48,3 +48,11 @@ def overlap(one: IPNetwork, other: IPNetwork) -> bool:
 def address_bits(network: IPNetwork) -> int:
     """Return the length of an address of the network's IP version: 32 or 128 bits."""
     return 32 if network.version == 4 else 128
+
+
+def with_network(cidrs: Iterable[str], cidr: str) -> list[str]:
+    """Return the networks, and ``cidr`` too if it is in none of them. Malformed networks are kept; an empty ``cidr`` is none."""
+    networks = list(cidrs)
+    added = parse_network(cidr) if cidr else None
+    known = [network for each in networks if (network := parse_network(str(each))) is not None]
+    return networks if added is None or any(added in network for network in known) else [*networks, cidr]

@@ -12,7 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_interface
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, tag_values
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import (
+    ROLE_TAG,
+    VLAN_ADDRESS_TAG,
+    VLAN_GATEWAY_TAG,
+    tag_values,
+)
 
 Device = Mapping[str, Any]
 
@@ -36,9 +41,12 @@ def node_addresses(device: Device, network: str = "layer3", families: Sequence[i
     """Return the node addresses of a device, those of the first IP version first; empty until the API has assigned them.
 
     A load balancer is no node: its addresses are the public ones in every machine network. The bootstrap device has no MachineConfig, so
-    it has the one address that DHCP configures, an IPv4 address, and its private one where bootstrap.ign configures that.
+    it has the one address that DHCP configures, an IPv4 address, and its private one where bootstrap.ign configures that. In layer 2 it has
+    the address in the VLAN alone, as the others.
     """
     tags = device.get("tags") or ()
+    if is_layer2(device):
+        return _addresses(device, "vlan", families)
     if ROLE_TAG + "bootstrap" in tags:
         kinds = ("private", "layer3") if network == "private" else ("layer3", "private")
         return next((found for kind in kinds if (found := _addresses(device, kind, FAMILIES[:1]))), [])
@@ -63,8 +71,18 @@ def vlan_address(device: Device) -> str:
     return ""
 
 
+def is_layer2(device: Device) -> bool:
+    """Return whether the machine of a device uses its VLAN alone.
+
+    Its bond may be in layer 3 still: it is converted when the node is ready.
+    """
+    return bool(tag_values(list(device.get("tags") or ()), VLAN_GATEWAY_TAG))
+
+
 def service_addresses(device: Device, network: str = "layer3", families: Sequence[int] = (4,)) -> list[str]:
-    """Return the addresses at which clients outside the nodes' network reach the API and ingress of a device."""
+    """Return the addresses at which clients outside the nodes' network reach the API and ingress of a device. In layer 2 these are the node
+    addresses.
+    """
     return node_addresses(device, SERVICE_NETWORKS.get(network, network), families)
 
 

@@ -226,9 +226,10 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "VLAN",
         vlan.vlan,
-        expected="with openshift_machine_network vlan machines in one metro, each with an address of its own in openshift_vlan_subnet, and"
-        " an openshift_vlan_id in that metro or none; no such variable with another machine network",
-        advice="docs/networks.md has an example of an inventory for a VLAN",
+        expected="with openshift_machine_network vlan machines in one metro, each with an address of its own in the subnet of the VLAN, an"
+        " existing VLAN, gateway and IP reservation in that metro or none, and in layer 2 a gateway by which machines reach the API and the"
+        " images; no such variable with another machine network",
+        advice="docs/networks.md has examples of inventories for a VLAN",
     ),
     Check(
         "node firewall",

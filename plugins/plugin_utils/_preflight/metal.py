@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.c
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
     SPOT_PRICE_OPTIONS,
@@ -38,6 +39,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import gateway_kind
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
@@ -98,15 +100,28 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
 
 def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
-    """Return the given VLAN and the block of MetalLB, and the project's BGP configuration if something in the cluster speaks BGP."""
-    settings, readings = context.settings, {}
-    if settings.get("machine_network") == "vlan" and settings.get("vlan_id"):
-        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
+    """Return the existing objects that the VLAN and MetalLB use, and the project's BGP configuration if the cluster speaks BGP."""
+    settings, readings = context.settings, dict[str, Reading]()
+    if settings.get("machine_network") == "vlan":
+        readings |= _existing_network(client, settings)
     if settings.get("metallb") and settings.get("metallb_reservation"):
         given = [str(settings["metallb_reservation"])]
         readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
     if settings.get("metallb") or needs_bgp(context):
         readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
+    return readings
+
+
+def _existing_network(client: MetalClient, settings: Mapping[str, Any]) -> dict[str, Reading]:
+    """Return the VLAN, the Metal gateway and the IP reservation that the settings give by id."""
+    readings: dict[str, Reading] = {}
+    if settings.get("vlan_id"):
+        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
+    gateway, block = str(settings.get("vlan_gateway") or ""), str(settings.get("vlan_reservation_id") or "")
+    if gateway_kind(gateway) == "id":
+        readings["vlan_gateway"] = _read(client, find_gateways, GATEWAY_INFO_OPTIONS, settings, ids=[gateway])
+    if block:
+        readings["vlan_reservation"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=[block])
     return readings
 
 

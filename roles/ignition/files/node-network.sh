@@ -3,7 +3,8 @@
 # DHCP serves only the public IPv4 address on the first port: no bond, no private address and no IPv6.
 #   METADATA_URL   the document of the metadata service, which identifies a device by its source address
 #   NODE_ADDRESS   public, private or vlan: which address the node uses. The metadata has no addresses in a VLAN: the number of the VLAN and
-#                  the address are tags of the device, openshift-vlan=1000 and openshift-vlan-address=192.168.40.11/24.
+#                  the address are tags of the device, openshift-vlan=1000 and openshift-vlan-address=192.168.40.11/24. With a third one,
+#                  openshift-vlan-gateway=192.168.40.1, the bond has no address: its port is converted to layer 2.
 #   FAMILIES       IP versions of the cluster; the node address is of the first one
 #   PROFILES, HINT folder of the profiles, and the file that nodeip-configuration.service reads; for tests
 set -euo pipefail
@@ -15,6 +16,11 @@ trap 'rm --recursive --force "$work"' EXIT
 
 tag_value() {
     jq --raw-output --arg prefix "$1=" 'first(.tags[]? | select(startswith($prefix)) | ltrimstr($prefix)) // ""' "$work/metadata.json"
+}
+
+# In layer 2 no metadata service can be reached. The profiles of the first boot stay: the address of a device does not change.
+is_layer2() {
+    [ "$NODE_ADDRESS" = vlan ] && grep --quiet --no-messages '^address1=.*,' "$profiles"/bond0.*.nmconnection
 }
 
 # An installed profile works without the metadata service. Without one the node waits: it would register with another address.
@@ -40,12 +46,12 @@ dns_servers() {
 
 # Parameters of the bond: those of the operating systems that the service installs itself.
 bond_profile() {
-    jq --raw-output --arg dns "$1" '
+    jq --raw-output --arg dns "$1" --arg gateway "$2" '
         def of(family; public): [.network.addresses[] | select(.address_family == family and .public == public and .management)];
         def line(number; entry; gateway): "address\(number)=\(entry.address)/\(entry.cidr)" + (if gateway then ",\(entry.gateway)" else "" end);
         (.network.interfaces | map(select(.bond == "bond0"))[0].mac) as $mac
         | ((.private_subnets // ["10.0.0.0/8"]) + ["169.254.255.0/24"] | to_entries) as $routes
-        | of(4; true) as $public | of(4; false) as $private | of(6; true) as $v6
+        | (if $gateway == "" then [of(4; true), of(4; false), of(6; true)] else [[], [], []] end) as [$public, $private, $v6]
         | "[connection]", "id=bond0", "type=bond", "interface-name=bond0", "autoconnect-priority=100", "autoconnect-slaves=1", "",
           "[ethernet]", "cloned-mac-address=\($mac)", "",
           "[bond]", "mode=802.3ad", "miimon=100", "downdelay=200", "updelay=200", "xmit_hash_policy=layer3+4", "lacp_rate=fast", "",
@@ -58,7 +64,9 @@ bond_profile() {
             (if $dns != "" then "dns=\($dns);" else empty end)
           end), "",
           "[ipv6]",
-          (if $v6 == [] then "method=link-local" else "method=manual", ($v6 | to_entries[] | line(.key + 1; .value; .key == 0)) end)
+          (if $gateway != "" then "method=disabled" elif $v6 == [] then "method=link-local" else
+            "method=manual", ($v6 | to_entries[] | line(.key + 1; .value; .key == 0))
+          end)
     ' "$work/metadata.json"
 }
 
@@ -67,11 +75,18 @@ port_profile() {
         '[ethernet]' "mac-address=$2"
 }
 
-# The VLAN has no gateway: other networks are reached by the public address of the bond.
+# Without a gateway in the VLAN other networks are reached by the public address of the bond.
 vlan_profile() {
+    local address
+    address=$(tag_value openshift-vlan-address)
     printf '%s\n' '[connection]' "id=$1" 'type=vlan' "interface-name=$1" 'autoconnect-priority=100' '' \
-        '[vlan]' "id=${1#bond0.}" 'parent=bond0' '' \
-        '[ipv4]' 'method=manual' "address1=$(tag_value openshift-vlan-address)" 'never-default=true' '' '[ipv6]' 'method=disabled'
+        '[vlan]' "id=${1#bond0.}" 'parent=bond0' '' '[ipv4]' 'method=manual'
+    if [ -n "$3" ]; then
+        printf '%s\n' "address1=$address,$3" ${2:+"dns=$2;"}
+    else
+        printf '%s\n' "address1=$address" 'never-default=true'
+    fi
+    printf '%s\n' '' '[ipv6]' 'method=disabled'
 }
 
 # The first address of the network of an address with its prefix length.
@@ -100,9 +115,16 @@ install_file() {
     install --mode="$3" -D "$1" "$2"
 }
 
+if is_layer2; then
+    echo "the bond is in layer 2: the profiles stay as they are"
+    exit 0
+fi
 read_metadata
 mkdir "$work/profiles"
-bond_profile "$(dns_servers)" > "$work/profiles/bond0.nmconnection"
+gateway=
+[ "$NODE_ADDRESS" != vlan ] || gateway=$(tag_value openshift-vlan-gateway)
+dns=$(dns_servers)
+bond_profile "$dns" "$gateway" > "$work/profiles/bond0.nmconnection"
 while read -r name mac; do
     port_profile "$name" "$mac" > "$work/profiles/bond0-$name.nmconnection"
 done < <(jq --raw-output '.network.interfaces[] | select(.bond == "bond0") | "\(.name) \(.mac)"' "$work/metadata.json")
@@ -110,7 +132,7 @@ done < <(jq --raw-output '.network.interfaces[] | select(.bond == "bond0") | "\(
 connections=(bond0)
 if [ "$NODE_ADDRESS" = vlan ]; then
     vlan=bond0.$(tag_value openshift-vlan)
-    vlan_profile "$vlan" > "$work/profiles/$vlan.nmconnection"
+    vlan_profile "$vlan" "$dns" "$gateway" > "$work/profiles/$vlan.nmconnection"
     connections+=("$vlan")
 fi
 
@@ -128,7 +150,11 @@ for file in "$work/profiles/"*; do
     if install_file "$file" "$profiles/${file##*/}" 600; then changed=yes; fi
 done
 [ -n "$changed" ] || exit 0
-echo "configured bond0 with $(jq --raw-output '[.network.addresses[].address] | join(", ")' "$work/metadata.json")"
+if [ -n "$gateway" ]; then
+    echo "configured ${connections[1]} with $address and the gateway $gateway"
+else
+    echo "configured bond0 with $(jq --raw-output '[.network.addresses[].address] | join(", ")' "$work/metadata.json")"
+fi
 nmcli connection reload
 for connection in "${connections[@]}"; do
     nmcli --wait 60 connection up "$connection"

@@ -22,6 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sandbox.machines import Attachment
 from sandbox.metal.core.call import whole_number
 from sandbox.metal.core.errors import unprocessable
 from sandbox.metal.core.world import World
@@ -29,16 +30,21 @@ from sandbox.metal.devices.addresses import equip
 from sandbox.metal.devices.record import Device, Port
 from sandbox.metal.ip_reservations.address_space import AddressSpace
 from sandbox.metal.ip_reservations.record import Assignment
+from sandbox.metal.metal_gateways import active_addresses
 from sandbox.metal.virtual_networks import VirtualNetwork
 
 
-def tagged_vlans(world: World, device_id: str) -> frozenset[int]:
-    """Return the numbers of the VLANs of the device's first bond, while it is bonded. Frames of the native VLAN have no tag."""
+def attachment(world: World, device_id: str) -> Attachment:
+    """Return where the device's first bond is, with its VLANs while it is bonded. Frames of the native VLAN have no tag."""
     bond = next((each for each in world.store[Port].by("device", device_id) if each.is_bond), None)
-    if bond is None or not bond.bonded:
-        return frozenset()
-    vlans = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
-    return frozenset(vlan.vxlan for vlan in vlans if vlan is not None)
+    if bond is None:
+        return Attachment()
+    if not bond.bonded:
+        return Attachment(layer3=bond.layer == 3)
+    found = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
+    vlans = [vlan for vlan in found if vlan is not None]
+    gateways = {vlan.vxlan: frozenset(active_addresses(world, vlan.id)) for vlan in vlans}
+    return Attachment(layer3=bond.layer == 3, vlans=frozenset(gateways), gateways=gateways)
 
 
 class Ports:

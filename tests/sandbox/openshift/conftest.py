@@ -24,7 +24,7 @@ import yaml
 
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
-from sandbox.machines import Drive, Hardware
+from sandbox.machines import Attachment, Drive, Hardware
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
@@ -66,8 +66,18 @@ class PretendedMachine:
     def configure_private(self, address: str) -> None:
         self.http.private_address = address
 
-    def vlans(self) -> frozenset[int]:
-        return frozenset()
+    @property
+    def address(self) -> str:
+        return self.hardware.address
+
+    def configure(self, address: str, is_connected: Callable[[], bool]) -> None:
+        raise NotImplementedError("machines of these tests are in no VLAN")
+
+    def is_connected(self) -> bool:
+        return True
+
+    def attachment(self) -> Attachment:
+        return Attachment()
 
     async def report(self, state: str, message: str) -> None:
         self.reports.append((state, message))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import ipaddress
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 from sandbox.machines import Hardware
 from sandbox.machines.host import Host
-from sandbox.metal.ports.rules import tagged_vlans
+from sandbox.metal.ports.rules import attachment
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from tests.sandbox.metal.conftest import Sandbox, sandbox_in
 
@@ -53,7 +54,7 @@ async def machine_of(sandbox: Sandbox, folder: Path, **body: Any) -> tuple[dict[
         boot_url=sandbox.boot_url,
         metadata_url=sandbox.metadata_url,
         dns_server=("127.0.0.1", 9),
-        vlans=lambda id_: tagged_vlans(sandbox.world, id_),
+        attachment=lambda id_: attachment(sandbox.world, id_),
     )
     return device, host
 
@@ -73,7 +74,7 @@ async def test_an_address_in_a_vlan_needs_a_port_in_that_vlan(sandbox: Sandbox, 
     assert not done, "another VLAN does not connect the machine"
     (await sandbox.api.post(f"/ports/{bond['id']}/assign", json={"vnid": vlans[1]["id"]})).raise_for_status()
     await asyncio.wait_for(waiting, 20)
-    assert host.vlans() == {1100, 1101}
+    assert host.attachment().vlans == {1100, 1101}
     await host.http.close()
 
 
@@ -84,6 +85,55 @@ async def test_a_machine_keeps_what_it_has_configured(sandbox: Sandbox, tmp_path
     await script.configure(host)
     gone = NetworkScript("http://127.0.0.1:9/metadata", "vlan")
     assert await gone.configure(host) == NodeNetwork("127.200.41.21", 1100)
+    await host.http.close()
+
+
+async def test_in_layer_2_a_machine_reaches_others_by_the_gateway_of_its_vlan_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+    vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 1100})).json()
+    made = await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 8, "metro": "da"})
+    block = made.json()
+    router, address = (str(each) for each in list(ipaddress.ip_network(f"{block['network']}/{block['cidr']}").hosts())[:2])
+    tags = ["openshift-vlan=1100", f"openshift-vlan-address={address}/29", f"openshift-vlan-gateway={router}"]
+    device, host = await machine_of(sandbox, tmp_path / "machine", tags=tags)
+    public = host.address
+    script = NetworkScript.of(config(sandbox))
+    network = await node_network(host, script)
+    assert (network, host.address, public) == (NodeNetwork(address, 1100, router), address, host.hardware.address)
+    # In layer 3 still, but the machine does not use its public address any more, and the VLAN leads nowhere yet.
+    url = f"{sandbox.metadata_url}/metadata"
+    (bond,) = (port for port in device["network_ports"] if port["name"] == "bond0")
+    (await sandbox.api.post(f"/ports/{bond['id']}/assign", json={"vnid": vlan["id"]})).raise_for_status()
+    assert network.is_in_vlan(host)
+    assert not host.is_connected()
+    with pytest.raises(httpx.ConnectError, match="no route to host"):
+        await host.http.request("GET", url)
+    body = {"virtual_network_id": vlan["id"], "ip_reservation_id": block["id"]}
+    gateway = (await sandbox.api.post(f"{sandbox.project}/metal-gateways", json=body)).json()
+    async with asyncio.timeout(20):
+        while not host.is_connected():  # noqa: ASYNC110 - the gateway becomes active without an event
+            await asyncio.sleep(0.05)
+    # Reachable, but the metadata service knows devices by their management addresses.
+    assert (await host.http.request("GET", url)).status_code == 404
+    (await sandbox.api.post(f"/ports/{bond['id']}/convert/layer-2")).raise_for_status()
+    assert (await sandbox.api.get(f"/devices/{device['id']}")).json()["ip_addresses"] == []
+    assert host.is_connected()
+    # A boot begins with DHCP, which does not answer in layer 2, and ends with what the machine has configured before.
+    host.reset_network()
+    assert (host.address, host.is_connected()) == (public, False)
+    assert (await node_network(host, script), host.address) == (network, address)
+    (await sandbox.api.delete(f"/metal-gateways/{gateway['id']}")).raise_for_status()
+    assert not host.is_connected()
+    await host.http.close()
+
+
+async def test_a_bond_that_is_converted_without_a_gateway_cuts_the_machine_off(sandbox: Sandbox, tmp_path: Path) -> None:
+    device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
+    await node_network(host, NetworkScript.of(config(sandbox)))
+    assert host.is_connected()
+    (bond,) = (port for port in device["network_ports"] if port["name"] == "bond0")
+    (await sandbox.api.post(f"/ports/{bond['id']}/convert/layer-2")).raise_for_status()
+    with pytest.raises(httpx.ConnectError, match="no route to host"):
+        await host.http.request("GET", f"{sandbox.metadata_url}/metadata")
     await host.http.close()
 
 

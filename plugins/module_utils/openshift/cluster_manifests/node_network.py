@@ -16,10 +16,11 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import machine_config
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import ignition_file, unit
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import LAYER_2
 
 DEFAULT_BRIDGE = "/etc/ovnk/default_bridge"
 """The interface that OVN-Kubernetes takes for its bridge br-ex. Without this file that is the one of the node address, and the bridge needs
-a default gateway, which a VLAN has not (openshift/machine-config-operator, pull request 3696)."""
+a default gateway (openshift/machine-config-operator, pull request 3696). In hybrid mode that is on the bond, in layer 2 in the VLAN."""
 
 NODE_ADDRESS = {"bond": "public", "private": "private", "vlan": "vlan"}
 """The kind of the node address, by machine network with a bond."""
@@ -31,8 +32,8 @@ WITHOUT_DHCP = ("private", "vlan")
 def node_network(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """Yield a MachineConfig for masters and workers.
 
-    ``node_network``: ``kind``, the machine network; ``metadata_url``; ``families``, the IP versions of the cluster; ``script`` and
-    ``service``, the contents of their files.
+    ``node_network``: ``kind``, the machine network; ``vlan_mode`` of the machine network vlan; ``metadata_url``; ``families``, the IP
+    versions of the cluster; ``script`` and ``service``, the contents of their files.
     """
     network = settings.get("node_network") or {}
     if network.get("kind") not in NODE_ADDRESS:
@@ -64,7 +65,7 @@ def _files(network: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         ignition_file("/etc/node-network.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/node-network", network["script"], 0o755),
-        *([ignition_file(DEFAULT_BRIDGE, "bond0\n")] if network["kind"] == "vlan" else []),
+        *([ignition_file(DEFAULT_BRIDGE, "bond0\n")] if network["kind"] == "vlan" and network.get("vlan_mode") != LAYER_2 else []),
     ]
 
 

@@ -103,6 +103,12 @@ def test_machines_in_a_vlan_know_it_by_their_tags() -> None:
     )
     assert inside["tags"] == ["openshift-role=worker", "openshift-vlan=1000", "openshift-vlan-address=192.168.40.21/24"]
     assert outside["tags"] == ["openshift-role=worker"]
+    by_number = machine("one", vlan_address="21")
+    (order,) = device_orders([by_number], role="worker", boot={**boot, "vlan": {**vlan, "gateway": "192.168.40.1"}})
+    assert order["tags"] == [*inside["tags"], "openshift-vlan-gateway=192.168.40.1"]
+    # In check mode before the gateway exists its subnet is not known.
+    (order,) = device_orders([by_number], role="worker", boot={**boot, "vlan": {**vlan, "subnet": ""}})
+    assert order["tags"] == ["openshift-role=worker"]
     # In check mode before the VLAN exists its number is not known.
     (order,) = device_orders([machine("one", vlan_address="192.168.40.21")], role="worker", boot={**boot, "vlan": {}})
     assert order["tags"] == ["openshift-role=worker"]

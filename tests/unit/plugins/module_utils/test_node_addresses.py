@@ -107,6 +107,24 @@ def test_nodes_in_a_vlan_are_known_by_their_tags() -> None:
     assert joining["addresses"] == ["192.0.2.1", "10.0.0.1", "2001:db8::1", "192.168.40.11"]
 
 
+def test_in_layer_2_the_address_in_the_vlan_is_the_only_one() -> None:
+    tag = "openshift-vlan-gateway=192.168.40.1"
+    nodes = [in_vlan(MASTER, "192.168.40.11"), in_vlan(BOOTSTRAP, "192.168.40.10")]
+    node, bootstrap = ({**each, "tags": [*each["tags"], tag]} for each in nodes)
+    by_role = {"control_plane": [node], "bootstrap": [bootstrap], "load_balancer": [BALANCER], "worker": []}
+    assert api_addresses(by_role, "vlan", bootstrap=True) == ["192.168.40.11", "192.168.40.10"]
+    records = {record["name"]: record["values"] for record in cluster_dns_records([node, bootstrap], CLUSTER, network="vlan")}
+    assert records[f"api-int.{CLUSTER}"] == ["192.168.40.10", "192.168.40.11"]
+    # The machine config server sees the public address of a machine that boots for the first time, until its bond is converted.
+    assert {"192.0.2.1", "192.168.40.11"} <= set(records[f"nodes.{CLUSTER}"])
+    converted = {**node, "addresses": {}, "ip_addresses": []}
+    records = {
+        record["name"]: record["values"] for record in cluster_dns_records([converted], CLUSTER, network="vlan", bootstrap_complete=True)
+    }
+    assert (records[f"nodes.{CLUSTER}"], records[f"api.{CLUSTER}"]) == (["192.168.40.11"], ["192.168.40.11"])
+    assert joining_machines([converted])[0]["addresses"] == ["192.168.40.11"]
+
+
 def test_services_of_nodes_in_a_vlan_are_reached_at_their_public_addresses() -> None:
     node, bootstrap = in_vlan(MASTER, "192.168.40.11"), in_vlan(BOOTSTRAP, "192.168.40.10")
     by_role = {"control_plane": [node], "bootstrap": [bootstrap], "workers": [], "load_balancer": []}

@@ -153,7 +153,9 @@ clusters:
       elements: dict
       sample: []
     metal_gateways:
-      description: The gateways of its networks and with its blocks, as M(equinix_metal.openshift.metal_gateway_info) returns them, with C(project_id).
+      description:
+        - The gateways of its networks and with its blocks, as M(equinix_metal.openshift.metal_gateway_info) returns them, with
+          C(project_id).
       type: list
       elements: dict
       sample: []

@@ -82,8 +82,8 @@ def _mode_problems(context: Context) -> Iterator[str]:
         )
     if kind == "private" and context.text("vlan_id"):
         yield (
-            "openshift_vlan_gateway private cannot be used in the existing VLAN of openshift_vlan_id, since destroy could not distinguish its"
-            " gateway from others: create a gateway there and give its id"
+            "openshift_vlan_gateway private cannot be used in the existing VLAN of openshift_vlan_id, since destroy could not distinguish"
+            " its gateway from others: create a gateway there and give its id"
         )
     if kind == "id" and not context.text("vlan_id"):
         yield f"openshift_vlan_gateway {gateway} is an existing gateway, and openshift_vlan_id does not name its VLAN"
@@ -282,8 +282,8 @@ def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
         return
     if context.text("vlan_id"):
         yield (
-            "openshift_vlan_reservation_id and openshift_vlan_id exist both, so destroy could not distinguish the gateway of the cluster from"
-            " others: create the gateway and give its id"
+            "openshift_vlan_reservation_id and openshift_vlan_id exist both, so destroy could not distinguish the gateway of the cluster"
+            " from others: create the gateway and give its id"
         )
     context.read("vlan_reservation", "ip_reservations")
     found = _given_block(context)

@@ -287,14 +287,14 @@ async def test_in_layer_2_only_the_vlan_has_an_address_and_a_gateway(sandbox: Sa
     metadata = await metadata_of(sandbox, tags=[*VLAN_TAGS, "openshift-vlan-gateway=192.168.40.1"])
     done = node.run("vlan", metadata)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "configured bond0.1000 with 192.168.40.21 and the gateway 192.168.40.1\n"
+    assert done.stdout == "configured bond0.1000 with 192.168.40.21/24 and the gateway 192.168.40.1\n"
     bond, vlan = node.profile("bond0"), node.profile("bond0.1000")
     assert (bond["ipv4"]["method"], bond["ipv6"]["method"]) == ("disabled", "disabled")
     assert not [name for section in ("ipv4", "ipv6") for name in bond[section] if name.startswith(("address", "route", "dns"))]
     assert vlan["ipv4"]["address1"] == "192.168.40.21/24,192.168.40.1"
     assert vlan["ipv4"]["dns"] == "147.75.207.207;147.75.207.208;"
     assert "never-default" not in vlan["ipv4"]
-    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.21\n"
+    assert node.hint == "KUBELET_NODEIP_HINT=192.168.40.0\n"
     # No metadata service can be reached from layer 2: a later boot does not wait for one.
     before = node.calls
     later = node.run("vlan", None)

@@ -151,7 +151,7 @@ for file in "$work/profiles/"*; do
 done
 [ -n "$changed" ] || exit 0
 if [ -n "$gateway" ]; then
-    echo "configured ${connections[1]} with $address and the gateway $gateway"
+    echo "configured ${connections[1]} with $(tag_value openshift-vlan-address) and the gateway $gateway"
 else
     echo "configured bond0 with $(jq --raw-output '[.network.addresses[].address] | join(", ")' "$work/metadata.json")"
 fi

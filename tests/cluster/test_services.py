@@ -239,7 +239,15 @@ def test_metallb_has_a_session_and_peers_for_each_node(cluster: ControlPlane, sa
         "openshift_metallb_password": PASSWORD,
     }
     with Olm(cluster):
-        code, output = play(cluster, tmp_path, "-vvv", sandbox=sandbox, **settings)
+        start = cluster.audited_until()
+        sandbox.forget()
+        code, output = play(cluster, tmp_path, "--check", "--diff", sandbox=sandbox, **settings)
+        assert code == 0, output[-3000:]
+        assert PASSWORD not in output
+        assert written(cluster, start) == []
+        assert not [each for each in sandbox.journal() if each["method"] not in ("GET", "HEAD")]
+
+        code, output = play(cluster, tmp_path, "-vvv", "--diff", sandbox=sandbox, **settings)
         assert code == 0, output[-3000:]
         assert PASSWORD not in output
         secret = cluster.call("GET", "/api/v1/namespaces/metallb-system/secrets/equinix-metal").json()

@@ -124,7 +124,7 @@ def _ingress_problems(context: Context) -> Iterator[str]:
         yield f"openshift_ingress_replicas is {replicas}: set it to 1 or more, since the installation does not complete without routers"
     elif pool == CONTROL_PLANE and context.groups["workers"]:
         yield "openshift_ingress_pool is control_plane, whose machines run no routers beside workers: set it to a pool of workers"
-    elif pool and not able:
+    elif pool and not (able and (context.groups["workers"] or pool == CONTROL_PLANE)):
         pools = sorted({str(machine.get("pool")) for machine in context.groups["workers"]})
         yield f"no machine is in the pool {pool} of openshift_ingress_pool; pools of workers: {listed(pools) or 'none'}"
     elif (pool or replicas) and (context.readings.get("manifests") or {}).get("ingress_controller"):

@@ -172,6 +172,8 @@ def create(cluster: ControlPlane, each: dict[str, Any]) -> None:
 def network(tmp_path_factory: pytest.TempPathFactory, cluster: ControlPlane, metallb: Path) -> Iterator[Nodes]:
     for number in range(COUNT):
         cluster.register(name_of(number))
+        # A speaker reads the pod that it runs in.
+        cluster.run_pod(f"speaker-{number}", name_of(number), namespace=NAMESPACE)
     secret = {
         "metadata": {"name": "equinix-metal", "namespace": NAMESPACE},
         "type": "kubernetes.io/basic-auth",

@@ -77,13 +77,13 @@ def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
 
 def _private_problems(context: Context) -> Iterator[str]:
     """Yield why machines or the controller would not reach the API. A machine has its private address only after its Ignition config."""
-    balancer = context.text("load_balancer")
-    if balancer not in ("haproxy", "external"):
+    kind = context.text("load_balancer")
+    if kind not in ("haproxy", "external"):
         yield (
-            f"private needs openshift_load_balancer haproxy or external: with {balancer} api-int leads to private addresses, and machines"
+            f"private needs openshift_load_balancer haproxy or external: with {kind} api-int leads to private addresses, and machines"
             " without a private address get their Ignition config there"
         )
-    elif balancer == "external" and not context.settings.get("private_access"):
+    elif kind == "external" and not context.settings.get("private_access"):
         yield (
             "private with openshift_load_balancer external needs openshift_private_access: the controller connects to private addresses,"
             " haproxy needs no access to them"

@@ -75,8 +75,10 @@ class Project:
         ]
         playbook = [{"name": "Network", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": steps}]
         (self._folder / "play.yml").write_text(yaml.safe_dump(playbook), encoding="utf-8")
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), str(self._folder / "play.yml")]
-        done = subprocess.run(command, env=user_environment(self.sandbox), capture_output=True, text=True, check=False, timeout=180)
+        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", str(self._folder / "play.yml")]
+        done = subprocess.run(
+            command, cwd=self._folder, env=user_environment(self.sandbox), capture_output=True, text=True, check=False, timeout=180
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return (self._folder / "subnet").read_text(encoding="utf-8")
 

@@ -116,7 +116,8 @@ class Node:
         hint = ip_address(value)
         for path in sorted((self.folder / "profiles").iterdir()):
             profile = self.profile(path.stem)
-            texts = [text for family in ("ipv4", "ipv6") for key, text in profile[family].items() if re.fullmatch(r"address\d+", key)]
+            families = [profile[family] for family in ("ipv4", "ipv6") if profile.has_section(family)]  # A port of the bond has none.
+            texts = [text for family in families for key, text in family.items() if re.fullmatch(r"address\d+", key)]
             own = [ip_interface(text.partition(",")[0]) for text in texts]
             if matching := [each for each in own if hint in each.network and each.ip != hint]:
                 second = [each for each in own if each.version != matching[0].version] if dual_stack else []

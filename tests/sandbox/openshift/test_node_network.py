@@ -98,7 +98,7 @@ async def test_in_layer_2_a_machine_reaches_others_by_the_gateway_of_its_vlan_al
     public = host.address
     script = NetworkScript.of(config(sandbox))
     network = await node_network(host, script)
-    assert (network, host.address, public) == (NodeNetwork(address, 1100, router), address, host.hardware.address)
+    assert (network, host.address, public) == (NodeNetwork(address, 1100, gateway=router), address, host.hardware.address)
     # In layer 3 still, but the machine does not use its public address any more, and the VLAN leads nowhere yet.
     url = f"{sandbox.metadata_url}/metadata"
     (bond,) = (port for port in device["network_ports"] if port["name"] == "bond0")

@@ -58,7 +58,7 @@ def test_validate_in_a_job_names_what_ends_with_the_job(awx: Awx, inventory: Inv
         "set openshift_state_store to object_storage, or openshift_directory to a folder below a path that",
     )
     assert "the server ends with the job" in job.flat
-    assert "set openshift_publish to host or object_storage" in job.flat
+    assert "set openshift_publish to host" in job.flat
     assert not job.private.exists()
 
 

@@ -36,7 +36,7 @@ SAMPLE = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 LOADED = tuple(f"tests/unit/plugins/{kind}" for kind in ("action", "filter", "inventory", "lookup", "modules", "plugin_utils"))
 """Unit tests of what Ansible loads; module_utils depends on Python alone."""
 SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
-TEST_REQUIREMENTS = ("ansible-builder", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
+TEST_REQUIREMENTS = ("ansible-builder", "octodns", "octodns-cloudflare", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
 """What the tests need beside requirements-sandbox.txt, at the versions of constraints.txt."""
 
 
@@ -110,7 +110,9 @@ def provide(version: Version, python: Path) -> Path:
     folder = FOLDER / version.number
     limits = constraints((ROOT / "constraints.txt").read_text(encoding="utf-8"), [f"ansible-core=={version.number}", *version.pins])
     requirements = (ROOT / "requirements-sandbox.txt", ROOT / "requirements.txt")
-    made_of = hashlib.sha256("\0".join([str(python), limits, *(path.read_text(encoding="utf-8") for path in requirements)]).encode())
+    made_of = hashlib.sha256(
+        "\0".join([str(python), limits, *TEST_REQUIREMENTS, *(path.read_text(encoding="utf-8") for path in requirements)]).encode()
+    )
     ready = folder / "ready"
     own = folder / "bin" / "python"
     if not ready.exists() or ready.read_text(encoding="utf-8") != made_of.hexdigest():

@@ -10,7 +10,7 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, laid, run
 from tests.contract.network import UNKNOWN
-from tests.contract.scenario import TAGS, WAIT
+from tests.contract.scenario import TAGS, WAIT, Scenario
 from tests.contract.test_orders import by_module, world
 
 REFUSED = {"status": 422, "body": {"errors": ["The switch is being maintained"]}}
@@ -168,11 +168,15 @@ def test_absent_returns_after_the_gateway_is_deleted(sandbox: RunningSandbox, sa
         assert ready.view(world(sandbox, ready)) == {}
 
 
+def bgp_sessions_without_configuration() -> Scenario:
+    """The scenario of metal_bgp_session, in a project of its own in which nobody has requested BGP."""
+    scenario = by_module("metal_bgp_session")
+    return replace(scenario, prerequisites={name: each for name, each in scenario.prerequisites.items() if name != "config"})
+
+
 def test_a_bgp_session_requires_bgp_in_its_project(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    with laid(by_module("metal_port"), sandbox, sandbox_environment) as ready:
-        device = ready.create["device_id"]
-        assert not call(sandbox, "GET", f"projects/{sandbox.environment['METAL_PROJECT_ID']}/bgp-config")
-        refused = run("metal_bgp_session", {"device_id": device, "address_family": "ipv4"}, sandbox_environment)
+    with laid(bgp_sessions_without_configuration(), sandbox, sandbox_environment) as ready:
+        refused = run("metal_bgp_session", ready.create, sandbox_environment)
         assert "create ipv4 BGP session of device" in refused["msg"]
         assert "BGP is not enabled" in refused["msg"]
 
@@ -180,9 +184,7 @@ def test_a_bgp_session_requires_bgp_in_its_project(sandbox: RunningSandbox, sand
 def test_a_bgp_session_enables_local_bgp_in_a_project_without_a_configuration(
     sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:
-    scenario = by_module("metal_bgp_session")
-    without = {name: each for name, each in scenario.prerequisites.items() if name != "config"}
-    with laid(replace(scenario, prerequisites=without), sandbox, sandbox_environment) as ready:
+    with laid(bgp_sessions_without_configuration(), sandbox, sandbox_environment) as ready:
         options = {**ready.create, "enable_local_bgp": True}
         project = call(sandbox, "GET", f"devices/{options['device_id']}")["project"]["href"].rpartition("/")[2]
         sandbox.forget()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -64,7 +64,7 @@ class Outside:
             through = httpx.URL(proxy)
             login = (unquote(through.username), unquote(through.password)) if through.username else None
             place = through.copy_with(host=await _address(source, through.host), username=None, password=None)
-            pool = httpcore.AsyncHTTPProxy(str(place), proxy_auth=login, ssl_context=context, local_address=source.address)
+            pool = httpcore.AsyncHTTPProxy(str(place), proxy_auth=login, ssl_context=context, network_backend=_From(source.address))
         else:
             # The certificate is checked against the name that was asked for, not the address behind it.
             extensions["sni_hostname"] = target.host
@@ -76,7 +76,7 @@ class Outside:
                 # A firewall drops the packets.
                 await asyncio.sleep(timeout)
                 raise httpx.ConnectTimeout(f"dial tcp {target.host}:{target.port or 443}: i/o timeout")
-            pool = httpcore.AsyncConnectionPool(ssl_context=context, local_address=source.address)
+            pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=_From(source.address))
         sent = [("host", httpx.URL(url).netloc.decode("ascii")), *headers.items()]
         async with source.turns, pool:
             try:
@@ -86,6 +86,24 @@ class Outside:
             except (httpcore.ProxyError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
                 raise httpx.ConnectError(f"Get {url}: {_reason(error)}") from error
         return httpx.Response(answer.status, headers=answer.headers, content=answer.content, request=httpx.Request("GET", url))
+
+
+class _From(httpcore.AnyIOBackend):
+    """Connects from one address, through a proxy as well: httpcore's own ``local_address`` is for direct connections alone."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature of httpcore
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        own = local_address or self._address
+        return await super().connect_tcp(host, port, timeout=timeout, local_address=own, socket_options=socket_options)
 
 
 async def _address(source: Source, host: str) -> str:

@@ -184,6 +184,8 @@ def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: 
     assert aws.records() == {f"decoy.{ZONE} A": ["203.0.113.1"]}
     assert values(CLUSTER, "A") == {}
     assert values("in-addr.arpa", "PTR") == values("in-addr.arpa", "TXT") == {}
+    for zone in zones.values():
+        api.delete_hosted_zone(Id=zone)
 
 
 def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cluster: Cluster) -> None:

@@ -25,7 +25,7 @@ end = time.monotonic() + float(sys.argv[2])
 while time.monotonic() < end:
     began = time.monotonic()
     try:
-        connection = http.client.HTTPConnection(sys.argv[1], 6443, timeout=0.5)
+        connection = http.client.HTTPConnection(sys.argv[1], 6443, timeout=2)
         connection.request("GET", "/readyz")
         failed += connection.getresponse().status != 200
         connection.close()

@@ -67,7 +67,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 def manifest_images(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return catalogue images and mirrors. Raises AnsibleFilterError for a malformed input."""
     try:
-        return images_of(str(each["content"]) for each in manifests)
+        return images_of(document for each in manifests for document in yaml.safe_load_all(str(each["content"])))
     except (KeyError, TypeError, yaml.YAMLError) as problem:
         raise AnsibleFilterError(f"manifest_images: cannot read the manifests: {problem}") from problem
 

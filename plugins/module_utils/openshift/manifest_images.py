@@ -13,20 +13,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 
 _LISTS = frozenset({"List", "CatalogSourceList", "ImageDigestMirrorSetList", "ImageTagMirrorSetList"})
 
 
-def manifest_images(texts: Iterable[str]) -> dict[str, Any]:
-    """Return ``catalogs``, ``images``, ``sources`` and ``tag_sources`` of manifests, each text with one or several documents.
+def manifest_images(documents: Iterable[Any]) -> dict[str, Any]:
+    """Return ``catalogs``, ``images``, ``sources`` and ``tag_sources`` of manifests, each document with one object or a list of them.
 
     ``catalogs``: names of all CatalogSources. ``images``: the image of each CatalogSource that has one, by ``catalogue <name>``.
     ``sources`` and ``tag_sources``: mirrors of images by digest and by tag, as ``imageDigestSources`` of an install-config.
     """
-    objects = [each for text in texts for document in yaml.safe_load_all(text) for each in _objects(document)]
+    objects = [each for document in documents for each in _objects(document)]
     catalogs = {_name(each): str(mapping(each.get("spec")).get("image") or "") for each in _of_kind(objects, "CatalogSource")}
     return {
         "catalogs": sorted(catalogs),

@@ -8,8 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter import manifest_images as filters
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.manifest_images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifest_images import manifest_images
 
 CATALOGS = """
 apiVersion: operators.coreos.com/v1alpha1
@@ -43,7 +42,7 @@ items:
 
 
 def test_catalogues_and_mirrors() -> None:
-    assert manifest_images([CATALOGS, MIRRORS]) == {
+    assert manifest_images([{"content": CATALOGS}, {"content": MIRRORS}]) == {
         "catalogs": ["cs-redhat-operator-index-v4-20", "served-by-address"],
         "images": {"catalogue cs-redhat-operator-index-v4-20": "registry.example.com:5000/redhat/redhat-operator-index:v4.20"},
         "sources": [{"source": "registry.redhat.io/lvms4", "mirrors": ["registry.example.com:5000/lvms4"]}],
@@ -55,10 +54,10 @@ def test_catalogues_and_mirrors() -> None:
     "text", ["", "kind: MachineConfig", "kind: CatalogSource\nspec:\nmetadata: {name: a}", "[a]", "kind: List\nitems: a"]
 )
 def test_other_manifests_ask_for_nothing(text: str) -> None:
-    found = manifest_images([text])
+    found = manifest_images([{"content": text}])
     assert (found["images"], found["sources"], found["tag_sources"]) == ({}, [], [])
 
 
 def test_what_is_not_yaml_is_refused() -> None:
     with pytest.raises(AnsibleFilterError, match="cannot read the manifests"):
-        filters.manifest_images([{"content": "a: ["}])
+        manifest_images([{"content": "a: ["}])

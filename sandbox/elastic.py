@@ -16,12 +16,12 @@ import itertools
 import logging
 from collections.abc import Callable, Iterator
 
+from metal_api.bgp import BgpSession
+from metal_api.core.addressing import network as parsed
+from metal_api.core.world import World
+from metal_api.devices.record import Device
+from metal_api.ip_reservations.record import Assignment, Reservation
 from sandbox.machines.announcements import Announcements
-from sandbox.metal.bgp import BgpSession
-from sandbox.metal.core.addressing import network as parsed
-from sandbox.metal.core.world import World
-from sandbox.metal.devices.record import Device
-from sandbox.metal.ip_reservations.record import Assignment, Reservation
 from sandbox.openshift.forward import Forward
 
 _logger = logging.getLogger(__name__)

@@ -39,19 +39,23 @@ from rich.console import Console
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from sandbox.clock import Clock
+from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.core.clock import Clock
+from metal_api.core.control import PATH as CONTROL_PATH
+from metal_api.core.machines import Attachment
+from metal_api.core.world import Environment
+from metal_api.listener import Listener
+from metal_api.ports.rules import attachment
+from metal_api.tls import CertificateAuthority
+from metal_api.world import MetalWorld
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
-from sandbox.loopback import PRIVATE, PUBLIC
-from sandbox.machines import Attachment
+from sandbox.loopback import PRIVATE, PUBLIC, private_network
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
-from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
-from sandbox.metal.ports.rules import attachment
-from sandbox.metal.tls import CertificateAuthority
-from sandbox.metal.world import MetalWorld
+from sandbox.metal_control import control_app
 from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
     Binaries,
@@ -68,7 +72,6 @@ from sandbox.openshift import (
     upgrade,
 )
 from sandbox.openshift.binaries import cache_root
-from sandbox.openshift.https import Listener
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN
@@ -82,7 +85,7 @@ DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
 # Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
 MACHINE_NETWORKS = tuple(PUBLIC.subnets(new_prefix=16))[:-1]
-MIRROR_PATH = "/pub/"
+MIRROR_PATH = "/pub"
 METADATA_NAME = "metadata.packet.net"
 KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
@@ -284,10 +287,13 @@ class Sandbox:
             state,
             clock,
             machines,
-            boot_url=identity.url("boot"),
-            metadata_url=identity.url("metadata"),
+            environment=Environment(
+                boot_url=identity.url("boot"),
+                metadata_url=identity.url("metadata"),
+                public_network=identity.machine_network,
+                private_network=private_network(identity.machine_network),
+            ),
             seed=identity.seed,
-            public_network=identity.machine_network,
         )
         self._ends("Metal API", world.close)
         self.world = world
@@ -300,7 +306,7 @@ class Sandbox:
             await self._listen_as_vendor(metadata, public)
         removed = registry.Removed(state / "mirror-registry.json")
         calls = [*passing_time.calls(clusters, state / "machines"), *upgrade.calls(clusters), *registry.calls(removed)]
-        metal = create_metal_app(world, {MIRROR_PATH: mirror}, calls)
+        metal = create_metal_app(world, {MIRROR_PATH: mirror, CONTROL_PATH: control_app(world, calls)})
         await self._listen("main", metal)
         # The same API for clients that support only https.
         self._ca_file = ca.certificate_file.resolve()

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from metal_api.listener import Listener
+from metal_api.tls import CertificateAuthority
 from sandbox.machines.outside import Outside
-from sandbox.metal.tls import CertificateAuthority
 from sandbox.openshift import registry
-from sandbox.openshift.https import Listener
 from sandbox.proxy import Proxy
 
 

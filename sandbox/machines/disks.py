@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox.machines import Drive
+from metal_api.core.machines import Drive
 from sandbox.machines.host import Host
 
 

@@ -14,7 +14,8 @@ from typing import Protocol
 
 import httpx
 
-from sandbox.machines import Hardware, MachineHTTP
+from metal_api.core.machines import Hardware
+from sandbox.machines import MachineHTTP
 from sandbox.machines.announcements import Announcements
 
 HOLD_TIME = 9.0

@@ -26,9 +26,10 @@ from typing import Any
 
 import httpx
 
-from sandbox.clock import Clock
+from metal_api.core.clock import Clock
+from metal_api.core.machines import Attachment, AttachmentOf, Hardware
 from sandbox.loopback import is_private
-from sandbox.machines import Attachment, AttachmentOf, Hardware, elastic
+from sandbox.machines import elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside

@@ -32,17 +32,18 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from metal_api.listener import CLIENT, Listener
 from sandbox.machines import Machine
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
 from sandbox.openshift.control_plane import KUBELETS_CLIENT
 from sandbox.openshift.etcdctl import Completed
-from sandbox.openshift.https import CLIENT, Listener, server_context
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
+from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 

@@ -21,12 +21,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from metal_api.listener import Listener
 from sandbox.machines import Machine
 from sandbox.openshift import pki
 from sandbox.openshift.api import Object
 from sandbox.openshift.forward import Forward
-from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.pki import KeyPair
+from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 

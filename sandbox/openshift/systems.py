@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from metal_api.listener import Listener
 from sandbox.machines import Machine, System, SystemFactory
 from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
@@ -21,7 +22,6 @@ from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_o
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.forward import Forward
-from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
@@ -29,6 +29,7 @@ from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.pull import Puller, component_images, os_component, os_image, release_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Router
+from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 

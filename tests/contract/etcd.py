@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metal_api.listener import Listener
 from sandbox.openshift import backup, etcdctl
 from sandbox.openshift.api import APIError, ClusterAPI
 from sandbox.openshift.etcd import Etcd
 from sandbox.openshift.etcdctl import Completed
-from sandbox.openshift.https import Listener, server_context
 from sandbox.openshift.kubelet import Container, Execute, application
 from sandbox.openshift.pki import KeyPair
+from sandbox.openshift.tls import server_context
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.contract.faults import LATE
 from tests.contract.scenario import ClusterScenario

@@ -23,7 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     node_network,
     with_bootstrap_network,
 )
-from tests.sandbox.metal.conftest import Sandbox, sandbox_in
+from tests.metal_api.conftest import Sandbox, sandbox_in
 
 pytestmark = pytest.mark.debian("network-manager", "jq", "curl")
 FILES = Path(__file__).resolve().parents[2] / "roles/ignition/files"

@@ -20,12 +20,12 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sandbox import bodies
-from sandbox.bodies import Bounded
-from sandbox.metal.app import create_boot_app, create_metadata_app, create_metal_app
-from sandbox.openshift.https import Listener
+from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.core import bodies
+from metal_api.core.bodies import Bounded
+from metal_api.listener import Listener
+from tests.metal_api.conftest import NO_TLS, Sandbox, sandbox_in
 from tests.ports import free_port
-from tests.sandbox.metal.conftest import NO_TLS, Sandbox, sandbox_in
 
 PATIENCE = 0.4
 """Real seconds that a listener of these tests waits for the rest of a request."""

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox.metal.resources import NAMES
+from metal_api.resources import NAMES
 from tests.ansible_doc import documentation_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +40,7 @@ MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[a-z]*.py"))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 SANDBOX = sorted((ROOT / "sandbox").rglob("*.py"))
+METAL_API = sorted((ROOT / "metal_api").rglob("*.py"))
 ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
 
 
@@ -95,22 +96,27 @@ def others(path: Path, *, for_types: bool = False) -> set[str]:
 @pytest.mark.parametrize("path", PLUGINS, ids=by_name)
 def test_plugins_know_nothing_of_the_sandbox_and_reach_the_apis_through_one_file_each(path: Path) -> None:
     found = others(path, for_types=True)
-    assert not found & {"sandbox", "tests"}
+    assert not found & {"sandbox", "metal_api", "tests"}
     for edge, library in EDGES.items():
         # What looks at the world before an install asks DNS as nodes do, and is no module.
         reads = library == "dns" and "plugin_utils" in path.parts
         assert library not in found or reads or dotted(path).endswith(edge), f"only {edge} may import {library}"
 
 
-@pytest.mark.parametrize("path", SANDBOX, ids=by_name)
-def test_the_sandbox_knows_nothing_of_the_collection(path: Path) -> None:
+@pytest.mark.parametrize("path", [*SANDBOX, *METAL_API], ids=by_name)
+def test_the_servers_know_nothing_of_the_collection(path: Path) -> None:
     # Two readings of the same documents: if they shared code, the tests between them would prove nothing.
     assert not others(path, for_types=True) & {"ansible", "ansible_collections", "packet", "plugins", "tests"}
 
 
-def sandbox_imports() -> dict[str, set[str]]:
-    """Return each module of the sandbox with those of the sandbox that it imports, for types too."""
-    paths = {dotted(path).removesuffix(".__init__"): path for path in SANDBOX}
+@pytest.mark.parametrize("path", METAL_API, ids=by_name)
+def test_the_metal_api_needs_no_sandbox(path: Path) -> None:
+    assert "sandbox" not in others(path, for_types=True)
+
+
+def server_imports() -> dict[str, set[str]]:
+    """Return each module of the Metal API and of the sandbox with those of both that it imports, for types too."""
+    paths = {dotted(path).removesuffix(".__init__"): path for path in [*SANDBOX, *METAL_API]}
     # Of `from package import name` the name may be a module, or something in it.
     found = {
         name: {each if each in paths else each.rpartition(".")[0] for each in imports(path, for_types=True)} for name, path in paths.items()
@@ -118,18 +124,18 @@ def sandbox_imports() -> dict[str, set[str]]:
     return {name: imported & set(paths) - {name} for name, imported in found.items()}
 
 
-def test_no_module_of_the_sandbox_imports_itself_through_others() -> None:
+def test_no_module_of_the_servers_imports_itself_through_others() -> None:
     # Raises CycleError, which names the circle.
-    TopologicalSorter(sandbox_imports()).prepare()
+    TopologicalSorter(server_imports()).prepare()
 
 
-def test_resources_of_the_sandbox_import_core_and_those_registered_before_them() -> None:
+def test_resources_of_the_metal_api_import_core_and_those_registered_before_them() -> None:
     layers = ["core", *(folder(name) for name in NAMES)]
     assert len(set(layers)) == len(layers)
-    for name, imported in sandbox_imports().items():
-        here = folder(name.removeprefix("sandbox.metal."))
-        if name.startswith("sandbox.metal.") and here in layers:
-            used = {folder(each.removeprefix("sandbox.metal.")) for each in imported if each.startswith("sandbox.metal")}
+    for name, imported in server_imports().items():
+        here = folder(name.removeprefix("metal_api."))
+        if name.startswith("metal_api.") and here in layers:
+            used = {folder(each.removeprefix("metal_api.")) for each in imported if each.startswith("metal_api")}
             assert used <= set(layers[: layers.index(here) + 1]), name
 
 

@@ -21,12 +21,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sandbox.clock import Clock
+from metal_api.core.clock import Clock
+from metal_api.core.machines import Drive, Hardware
+from metal_api.listener import Listener
 from sandbox.dns import DynamicZone, Server, keyring
-from sandbox.machines import Drive, Hardware, Machine
+from sandbox.machines import Machine
 from sandbox.machines.host import PACKET_URL
 from sandbox.machines.simulated import SimulatedMachines
-from sandbox.openshift.https import Listener
 from tests.ports import free_port
 
 FAST = 1_000_000.0

@@ -22,9 +22,9 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from sandbox.clock import Clock
+from metal_api.core.clock import Clock
+from metal_api.core.machines import Attachment, Drive, Hardware
 from sandbox.dns import DynamicZone, Server
-from sandbox.machines import Attachment, Drive, Hardware
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory

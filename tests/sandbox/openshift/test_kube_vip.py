@@ -17,11 +17,12 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.kube_vip import kube_vip as manifests
-from sandbox.clock import Clock
-from sandbox.machines import Hardware
+from metal_api.core.clock import Clock
+from metal_api.core.machines import Hardware
+from metal_api.listener import Listener
 from sandbox.openshift import kube_vip, pki
 from sandbox.openshift.assets import files_of
-from sandbox.openshift.https import Listener, server_context
+from sandbox.openshift.tls import server_context
 from sandbox.testing.process import REPOSITORY
 
 from .conftest import PretendedMachine

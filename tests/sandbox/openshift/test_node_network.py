@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.machines import Hardware
+from metal_api.core.machines import Hardware
+from metal_api.ports.rules import attachment
 from sandbox.machines.host import Host
-from sandbox.metal.ports.rules import attachment
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
-from tests.sandbox.metal.conftest import Sandbox, sandbox_in
+from tests.metal_api.conftest import Sandbox, sandbox_in
 
 TAGS = ["openshift-vlan=1100", "openshift-vlan-address=127.200.41.21/24"]
 

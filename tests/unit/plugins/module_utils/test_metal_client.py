@@ -34,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient, Pace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from sandbox.metal.tls import CertificateAuthority
+from metal_api.tls import CertificateAuthority
 from tests.module_arguments import patch_module_args
 from tests.unit.plugins.module_utils.service import Reply, Service, serving
 

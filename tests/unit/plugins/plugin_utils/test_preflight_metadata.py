@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import metadata
+from metal_api.tls import CertificateAuthority
 from sandbox.dns import DynamicZone, Server
-from sandbox.metal.tls import CertificateAuthority
 from tests.ports import free_port
 
 NAME = "metadata.packet.net"

@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The three HTTP applications: the Metal API, the boot service and the metadata service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp
+
+from metal_api.accounts.authentication import Authentication
+from metal_api.boot import create_boot_app
+from metal_api.core.app import MetalApp, normal_path
+from metal_api.metadata import create_metadata_app
+from metal_api.resources import RESOURCES
+from metal_api.world import MetalWorld
+
+__all__ = ["ROUTES", "create_boot_app", "create_metadata_app", "create_metal_app", "normal_path"]
+
+ROUTES = [route for each in RESOURCES for route in each.routes]
+
+
+def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """Return the Metal API as an application. ``mounts``: further ones on the same listener, by the first part of their paths."""
+    return MetalApp(world, ROUTES, world.service(Authentication), mounts)

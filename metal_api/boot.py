@@ -1,0 +1,142 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The boot service, with the answers of Boots (tinkerbell/boots, 2020 to 2022): the iPXE script, phone-home and user events of devices.
+
+Callers are identified by source address, as in the metadata service.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route as HttpRoute
+from starlette.types import ASGIApp
+
+from metal_api.catalogue.data import catalogue
+from metal_api.core.bodies import Bounded
+from metal_api.core.world import World
+from metal_api.devices.lifecycle import Lifecycle
+from metal_api.devices.record import Device
+from metal_api.devices.services import machine_endpoint
+from metal_api.events import record_event
+
+
+def script(world: World, device: Device) -> str | None:
+    """Return ``/auto.ipxe`` for a custom_ipxe device, None if it may not boot from the network (any more)."""
+    if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
+        return None
+    metro = catalogue().metros[device.metro]
+    lines = [
+        "#!ipxe",
+        "",
+        "set iface eth0 || shell",
+        f"set tinkerbell {world.environment.boot_url}",
+        f"set syslog_host {urlsplit(world.environment.boot_url).hostname}",
+        "set ipxe_cloud_config packet",
+        'echo "Packet.net Baremetal - iPXE boot"',
+        "params",
+        "param body Device connected to DHCP system",
+        "param type provisioning.104.01",
+        "imgfetch ${tinkerbell}/phone-home##params",
+        "imgfree",
+        "",
+        f"set packet_facility {metro.facility}",
+        f"set packet_plan {device.plan}",
+    ]
+    # A script in the userdata overrides the URL (Boots source).
+    first, _unused, rest = device.userdata.partition("\n")
+    if first.strip() == "#!ipxe":
+        lines += ["", rest]
+    elif device.ipxe_script_url:
+        lines += ["", f"chain --autofree {device.ipxe_script_url}"]
+    else:
+        lines += ['echo "No iPXE script url or userdata found"', "shell"]
+    return "\n".join(lines) + "\n"
+
+
+class BadEventError(Exception):
+    """An invalid event, answered with 400."""
+
+
+def phone_home(world: World, device: Device, content_type: str, body: bytes) -> None:
+    """Record a phone-home. An empty body reports that the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
+    if not body:
+        world.service(Lifecycle).phoned_home(device)
+        return
+    kind, text = _event(content_type, body)
+    if kind == "provisioning.104.01":
+        world.service(Lifecycle).handed_out_script(device, text)
+    elif kind == "provisioning.110":
+        world.service(Lifecycle).phoned_home(device)
+    else:
+        world.service(Lifecycle).record_progress(device, kind, text or None)
+
+
+def _event(content_type: str, body: bytes) -> tuple[str, str]:
+    kind = content_type.split(";", maxsplit=1)[0].strip().lower()
+    if kind == "application/x-www-form-urlencoded":
+        form = parse_qs(body.decode(errors="replace"))
+        found: Any = {name: values[0] for name, values in form.items()}
+    elif kind in {"", "application/json"}:
+        found = _json(body)
+    else:
+        raise BadEventError("unsupported content type")
+    if not found.get("type"):
+        raise BadEventError("an event needs a type")
+    return str(found["type"]), str(found.get("body") or "")
+
+
+def user_event(world: World, device: Device, body: bytes) -> None:
+    """Record ``{"state", "code", "message"}`` as event ``user.<code>``, by default with code 0. Raises :class:`BadEventError`."""
+    found = _json(body)
+    code = found.get("code") or 0
+    if not isinstance(code, int):
+        raise BadEventError("code must be a number")
+    record_event(world, device, f"user.{code}", str(found.get("message") or ""), state=str(found.get("state") or "") or None)
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except ValueError as problem:
+        raise BadEventError("the body is not JSON") from problem
+    if not isinstance(found, dict):
+        raise BadEventError("the body is not a JSON object")
+    return found
+
+
+def create_boot_app(world: World) -> ASGIApp:
+    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
+
+    def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
+        text = script(world, device) if device is not None else None
+        return PlainTextResponse(text) if text is not None else Response(status_code=404)
+
+    def phoned(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                phone_home(world, device, request.headers.get("content-type", ""), body)
+            except BadEventError as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    def user_events(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is not None:
+            try:
+                user_event(world, device, body)
+            except BadEventError as problem:
+                return PlainTextResponse(str(problem), 400)
+        return Response(status_code=200)
+
+    routes = [
+        HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
+        HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
+        HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
+    ]
+    return Bounded(Starlette(routes=routes))

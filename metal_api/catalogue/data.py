@@ -1,0 +1,177 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The catalogue: plans, metros (with their facility), operating systems. Data in catalogue.yml."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from metal_api.core.machines import Drive, DriveKind
+
+# Not all real ids of plans and operating systems are known: these are computed from the slug, the same in every sandbox.
+_NAMES = uuid.UUID("6a5d2b4e-3f0c-5d0e-9b57-0d5f3f0f2a11")
+
+
+@dataclass(frozen=True)
+class Metro:
+    id: str
+    code: str
+    name: str
+    country: str
+    facility: str
+
+    @cached_property
+    def facility_id(self) -> str:
+        return str(uuid.uuid5(_NAMES, f"facility/{self.facility}"))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``drives``: mappings of count, size_gb, type, category. ``ports``: number of eth ports."""
+
+    slug: str
+    cpu: str
+    cores: int
+    memory_gb: int
+    drives: tuple[dict[str, Any], ...]
+    ports: int
+    nic: str
+    price_hour: float
+    type: str
+    categories: tuple[str, ...]
+
+    @cached_property
+    def id(self) -> str:
+        return str(uuid.uuid5(_NAMES, f"plan/{self.slug}"))
+
+    @property
+    def ending(self) -> str:
+        """``x86`` or ``arm64``: the API has no other field for the architecture."""
+        return self.slug.rpartition(".")[2]
+
+    @property
+    def architecture(self) -> str:
+        return "aarch64" if self.ending == "arm64" else "x86_64"
+
+    @cached_property
+    def machine_drives(self) -> tuple[Drive, ...]:
+        """The disks with the names of the device's kernel: sd* in catalogue order, NVMe separately."""
+        kinds: dict[str, DriveKind] = {"SSD": "SSD", "HDD": "HDD", "NVME": "NVMe"}
+        names = {"NVMe": (f"/dev/nvme{n}n1" for n in range(99)), "sd": (f"/dev/sd{chr(ord('a') + n)}" for n in range(26))}
+        return tuple(
+            Drive(next(names["NVMe" if kinds[each["type"]] == "NVMe" else "sd"]), each["size_gb"], kinds[each["type"]])
+            for each in self.drives
+            for _unused in range(each["count"])
+        )
+
+    @cached_property
+    def specs(self) -> dict[str, Any]:
+        return {
+            # One socket in all plans: the vendor's tables have the cores per server only.
+            "cpus": [{"count": 1, "type": f"{self.cpu} {self.cores}-Core Processor"}],
+            "memory": {"total": f"{self.memory_gb}GB"},
+            "drives": [
+                {"count": each["count"], "size": _size(each["size_gb"]), "type": each["type"], "category": each["category"]}
+                for each in self.drives
+            ],
+            "nics": [{"count": self.ports, "type": self.nic}],
+            "features": {"raid": len(self.drives) > 1, "txt": self.ending == "x86", "uefi": True},
+        }
+
+
+@dataclass(frozen=True)
+class OperatingSystem:
+    """``subnet``: prefix length of the public IPv4 subnet it needs. ``on``: plan slugs it can be provisioned on."""
+
+    slug: str
+    name: str
+    distro: str
+    version: str
+    on: tuple[str, ...]
+    licensed: bool
+    default: bool
+    subnet: int
+
+    @cached_property
+    def id(self) -> str:
+        return str(uuid.uuid5(_NAMES, f"operating-system/{self.slug}"))
+
+
+class Catalogue:
+    """Plans, metros and operating systems by slug, code or id."""
+
+    def __init__(self) -> None:
+        data = yaml.safe_load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"))
+        self.metros = {
+            each["code"]: Metro(each["id"], each["code"], each["name"], each["country"], each.get("facility", f"{each['code']}1"))
+            for each in data["metros"]
+        }
+        self.plans = {each["slug"]: _plan(each) for each in data["plans"]}
+        self.operating_systems = {
+            each["slug"]: OperatingSystem(
+                slug=each["slug"],
+                name=each["name"],
+                distro=each["distro"],
+                version=each["version"],
+                on=tuple(plan.slug for plan in self.plans.values() if plan.ending in each["architectures"]),
+                licensed=each.get("licensed", False),
+                default=each.get("default", False),
+                subnet=each.get("subnet", 31),
+            )
+            for each in data["operating_systems"]
+        }
+        things: list[Metro | Plan | OperatingSystem] = [*self.metros.values(), *self.plans.values(), *self.operating_systems.values()]
+        self._by_id = {each.id: each for each in things}
+        self._facilities = {each.facility: each for each in self.metros.values()} | {
+            each.facility_id: each for each in self.metros.values()
+        }
+
+    def metro(self, name: object) -> Metro | None:
+        """Return a metro by code (also in upper case, as in the vendor's docs) or id."""
+        text = str(name)
+        found = self.metros.get(text.lower()) or self._by_id.get(text)
+        return found if isinstance(found, Metro) else None
+
+    def metro_of_facility(self, name: object) -> Metro | None:
+        return self._facilities.get(str(name))
+
+    def plan(self, name: object) -> Plan | None:
+        found = self.plans.get(str(name)) or self._by_id.get(str(name))
+        return found if isinstance(found, Plan) else None
+
+    def operating_system(self, name: object) -> OperatingSystem | None:
+        found = self.operating_systems.get(str(name)) or self._by_id.get(str(name))
+        return found if isinstance(found, OperatingSystem) else None
+
+
+@cache
+def catalogue() -> Catalogue:
+    """Return the catalogue, which is read once."""
+    return Catalogue()
+
+
+def _plan(data: dict[str, Any]) -> Plan:
+    extra = data.get("categories", [])
+    return Plan(
+        slug=data["slug"],
+        cpu=data["cpu"],
+        cores=data["cores"],
+        memory_gb=data["memory_gb"],
+        drives=tuple(data["drives"]),
+        ports=data["ports"],
+        nic=data["nic"],
+        price_hour=data["price_hour"],
+        type=data.get("type", "standard"),
+        categories=("compute", *extra) if "legacy_gen" in extra else ("compute", "current_gen", *extra),
+    )
+
+
+def _size(gigabytes: int) -> str:
+    return f"{gigabytes / 1000:g}TB" if gigabytes >= 1000 else f"{gigabytes}GB"

@@ -1,0 +1,89 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The interface between the Metal API and the machines of its devices.
+
+The Metal API calls :class:`Machines` and does not depend on its implementation: simulated machines, or those of an Ironic. A machine uses
+only the services that real hardware has, the boot service and the metadata service, from its own source address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+DriveKind = Literal["SSD", "NVMe", "HDD"]
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A disk of a machine. ``name``: its device node (``/dev/sda``), ``size_gb``: decimal gigabytes."""
+
+    name: str
+    size_gb: int
+    kind: DriveKind = "SSD"
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The hardware of a machine.
+
+    ``address``: the device's public IPv4 (127.64.x.y in the sandbox), which DHCP configures; ``architecture``: ``x86_64`` or ``aarch64``;
+    ``operating_system``: a slug, of which ``custom_ipxe`` boots from the network.
+    """
+
+    device_id: str
+    hostname: str
+    address: str
+    plan: str
+    architecture: str
+    drives: tuple[Drive, ...]
+    macs: tuple[str, ...]
+    operating_system: str
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Where the first bond of a device is. ``layer3``: whether packets to its management addresses reach it; ``vlans``: numbers of the
+    VLANs whose frames reach it with their tag; ``gateways``: for each of them the addresses of its active gateways.
+    """
+
+    layer3: bool = True
+    vlans: frozenset[int] = frozenset()
+    gateways: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+
+class Machines(Protocol):
+    """Power and disks of all machines. Every call returns at once; a background task of the machine does the work."""
+
+    async def install(self, hw: Hardware) -> None:
+        """Power on a new machine, with network boot."""
+
+    async def power_off(self, device_id: str) -> None:
+        """Power off. Does nothing for unknown machines and those that are off."""
+
+    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
+        """Boot an existing machine from its disks (its firmware still asks the boot service first)."""
+
+    async def reboot(self, device_id: str) -> None:
+        """Power cycle."""
+
+    async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
+        """Install the machine again; ``keep_disks`` keeps all disks except the installed system's."""
+
+    async def rescue(self, hw: Hardware) -> None:
+        """Boot the rescue system from the network; disks do not change."""
+
+    async def remove(self, device_id: str) -> None:
+        """Deprovision: stop everything, wipe the disks, delete the machine's directory."""
+
+    async def restore(self, hw: Hardware) -> None:
+        """Continue a machine that was on when the sandbox ended, at the stage recorded in its directory."""
+
+    async def close(self) -> None:
+        """End all tasks and processes; keep directories for :meth:`restore`."""
+
+
+AttachmentOf = Callable[[str], Attachment]
+"""Returns where the bond of a device is, by its id."""

@@ -1,0 +1,295 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lifecycle of devices: one background task per device with a pending operation.
+
+A device's record has this operation (``pending``) and its progress, so that a sandbox that was killed continues it. States and their order:
+vendor's OpenAPI text; events: recorded answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from metal_api import hardware_reservations
+from metal_api.catalogue.data import catalogue
+from metal_api.core.addressing import ExhaustedError
+from metal_api.core.machines import Hardware
+from metal_api.core.world import World
+from metal_api.devices import provisioning
+from metal_api.devices.addresses import equip, release
+from metal_api.devices.record import Departed, Device, Port
+from metal_api.events import Event, record_event
+from metal_api.hardware_reservations import HardwareReservation
+from metal_api.ip_reservations.record import Assignment
+
+log = logging.getLogger(__name__)
+
+
+class Lifecycle:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store = world.store
+        self._steps: dict[str, Callable[[Device], Awaitable[None]]] = {
+            "provision": self._provision,
+            "power_off": self._power_off,
+            "power_on": self._power_on,
+            "reboot": self._reboot,
+            "rescue": self._rescue,
+            "reinstall": self._reinstall,
+            "deprovision": self._deprovision,
+            "vanish": self._vanish,
+        }
+        self._endings_changed = asyncio.Event()
+
+    async def resume(self) -> None:
+        """Restore the simulated devices and continue all pending operations, at the start of the sandbox."""
+        for device in list(self._store[Device]):
+            if device.machine == "on" and device.pending != "deprovision":
+                await self._world.machines.restore(self.hardware(device))
+            if device.pending:
+                self._go(device.id)
+        for departed in list(self._store[Departed]):
+            self._world.tasks.spawn(departed.id, self._forget(departed))
+        self._world.tasks.spawn("endings", self._end_in_time())
+
+    # For handlers and services, to be called in a transaction
+
+    def begin(self, device: Device, pending: str, **options: Any) -> Device:
+        """Start the operation ``pending`` of ``device``, instead of the previous one."""
+        device = self._store.put(replace(device, pending=pending, pending_options=options, updated_at=self._world.now()))
+        self._go(device.id)
+        return device
+
+    def record_progress(self, device: Device, type_: str, body: str | None = None, **changes: Any) -> Device:
+        """Record a provisioning event, which counts in the percentage."""
+        event = record_event(self._world, device, type_, body or provisioning.EVENTS.get(type_, type_))
+        progress = {**device.progress, type_: event.id}
+        return self._store.put(replace(device, progress=progress, updated_at=self._world.now(), **changes))
+
+    def handed_out_script(self, device: Device, body: str) -> None:
+        """Record 104.01, the boot script's phone-home, which makes a custom_ipxe device active and ends its network boot (Boots source)."""
+        waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == "custom_ipxe"
+        changes: dict[str, Any] = {"state": "active"} if waiting else {}
+        if not device.always_pxe:
+            changes["allow_pxe"] = False
+        self.record_progress(device, "provisioning.104.01", body, **changes)
+
+    def phoned_home(self, device: Device) -> None:
+        """Record the phone-home of an installed system. Steps of the installation that it did not report count as done."""
+        if device.state not in {"provisioning", "reinstalling"}:
+            return
+        for type_ in provisioning.types(device):
+            if type_ not in device.progress:
+                device = self.record_progress(device, type_)
+        self._store.put(replace(device, state="active", allow_pxe=device.always_pxe, updated_at=self._world.now()))
+
+    def check_termination_times(self) -> None:
+        """Check the termination times of all devices now, after one was set or changed."""
+        self._endings_changed.set()
+
+    def end(self, device: Device, why: str) -> None:
+        """Terminate a device on behalf of the service, whatever its state; in a transaction."""
+        if device.state == "deprovisioning":
+            return
+        record_event(self._world, device, "instance.terminated", why)
+        # An interrupted provisioning may have started a simulated device of which the record has no trace yet.
+        interrupted = device.state in {"queued", "provisioning"}
+        self.begin(replace(device, state="deprovisioning"), "deprovision", interrupted=interrupted)
+
+    async def _end_in_time(self) -> None:
+        """Terminate every device at its termination time, whatever its state, even if it is locked (ours)."""
+        while True:
+            self._endings_changed.clear()
+            now = datetime.now(UTC)
+            ends = [
+                (datetime.fromisoformat(str(device.termination_time)), device)
+                for device in self._store[Device].by("ending", True)
+                if device.state != "deprovisioning" and device.pending != "vanish"
+            ]
+            for moment, device in ends:
+                if moment <= now:
+                    with self._store.transaction():
+                        self.end(device, "Termination time reached")
+            left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._endings_changed.wait(), left)
+
+    def hardware(self, device: Device) -> Hardware:
+        plan = catalogue().plans[device.plan]
+        return Hardware(
+            device_id=device.id,
+            hostname=device.hostname,
+            address=device.machine_address or "",
+            plan=device.plan,
+            architecture=plan.architecture,
+            drives=plan.machine_drives,
+            macs=tuple(port.mac for port in self._store[Port].by("device", device.id) if port.mac),
+            operating_system=device.operating_system,
+        )
+
+    # Tasks
+
+    def _go(self, device_id: str) -> None:
+        self._world.tasks.spawn(device_id, self._run(device_id))
+
+    async def _run(self, device_id: str) -> None:
+        while (device := self._store[Device].get(device_id)) is not None and device.pending:
+            try:
+                await self._steps[device.pending](device)
+            except asyncio.CancelledError:
+                raise
+            except Exception:
+                # An error of the sandbox itself: it is logged, and the device keeps its state.
+                log.exception("%s of %s (%s) failed", device.pending, device.hostname, device.id)
+                return
+
+    async def _sleep(self, name: str) -> None:
+        await self._world.sleep(name)
+
+    def _now(self, device: Device) -> Device:
+        """Return the current version of the device, which requests may have changed during a sleep."""
+        return self._store[Device][device.id]
+
+    def _done(self, device: Device, **changes: Any) -> None:
+        self._store.put(replace(self._now(device), pending=None, pending_options={}, updated_at=self._world.now(), **changes))
+
+    async def _provision(self, device: Device) -> None:
+        if device.state == "queued":
+            await self._sleep("queued")
+            with self._store.transaction():
+                self.record_progress(self._now(device), "provisioning.101", state="provisioning")
+        if "provisioning.102" not in self._now(device).progress:
+            await self._sleep("network")
+            with self._store.transaction():
+                try:
+                    device = equip(self._world, self._now(device))
+                except ExhaustedError as problem:
+                    self._fail(self._now(device), f"Network configuration failed: {problem}")
+                    return
+                found = [each.address for each in self._store[Assignment].by("device", device.id)]
+                listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
+                self.record_progress(device, "provisioning.102", f"Network configured with addresses {listed}")
+        fault = self._world.faults.for_provisioning(device.hostname)
+        if fault is not None:
+            with self._store.transaction():
+                self._fail(self._now(device), str(fault.body or "Provisioning failed"))
+            return
+        if "provisioning.103" not in self._now(device).progress:
+            await self._sleep("configuration")
+            with self._store.transaction():
+                system = self._now(device).operating_system
+                password = None if system == "custom_ipxe" else secrets.token_urlsafe(12)
+                self.record_progress(self._now(device), "provisioning.103", root_password=password)
+        # Recorded as on only afterwards: if the sandbox is killed in between, it installs the device again.
+        await self._world.machines.install(self.hardware(self._now(device)))
+        self._done(device, machine="on")
+
+    def _fail(self, device: Device, text: str) -> None:
+        record_event(self._world, device, "provisioning.failed", text, state="failed")
+        # A device on reserved hardware stays until it is deleted (public issue threads).
+        pending = None if device.hardware_reservation_id else "vanish"
+        self._store.put(replace(device, state="failed", pending=pending, pending_options={}, updated_at=self._world.now()))
+
+    async def _power_off(self, device: Device) -> None:
+        await self._power(
+            device, "power_off", self._world.machines.power_off(device.id), "202", "Device powered off", state="inactive", machine="off"
+        )
+
+    async def _power_on(self, device: Device) -> None:
+        work = self._world.machines.power_on(device.id, hw=self.hardware(device))
+        await self._power(device, "power_on", work, "204", "Device powered on", state="active", machine="on")
+
+    async def _reboot(self, device: Device) -> None:
+        await self._power(device, "reboot", self._world.machines.reboot(device.id), "203", "Device rebooted", state="active")
+
+    async def _rescue(self, device: Device) -> None:
+        work = self._world.machines.rescue(self.hardware(device))
+        await self._power(device, "reboot", work, "203", "Device rebooted", state="active", machine="on")
+
+    async def _power(self, device: Device, duration: str, work: Coroutine[Any, Any, None], code: str, text: str, **changes: Any) -> None:
+        try:
+            record_event(self._world, device, "power.201", "Power operation started")
+            await self._sleep(duration)
+            if device.machine == "none":
+                # Seeded without a simulated device: only the record changes.
+                changes.pop("machine", None)
+            else:
+                await work
+            with self._store.transaction():
+                record_event(self._world, self._now(device), f"power.{code}", text)
+                self._done(device, **changes)
+        finally:
+            work.close()
+
+    async def _reinstall(self, device: Device) -> None:
+        """Reinstall a device, which keeps hardware and addresses (vendor's docs), and becomes active as after a create."""
+        for type_, duration in (("provisioning.101", "queued"), ("provisioning.103", "configuration")):
+            if type_ not in self._now(device).progress:
+                await self._sleep(duration)
+                with self._store.transaction():
+                    self.record_progress(self._now(device), type_)
+        fault = self._world.faults.for_provisioning(device.hostname)
+        if fault is not None:
+            is_on = self._now(device).machine == "on"
+            if is_on:
+                await self._world.machines.power_off(device.id)
+            with self._store.transaction():
+                failing = self._now(device)
+                self._fail(replace(failing, machine="off") if is_on else failing, str(fault.body or "Reinstallation failed"))
+            return
+        keep = bool(device.pending_options.get("preserve_data"))
+        await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
+        self._done(device, machine="on")
+
+    async def _deprovision(self, device: Device) -> None:
+        if self._has_machine(device):
+            await self._world.machines.remove(device.id)
+        await self._sleep("deprovision")
+        with self._store.transaction():
+            self.erase(self._now(device))
+
+    def abandon(self, device: Device) -> None:
+        """Erase a device whose project is deleted, and remove the simulated device in the background; in a transaction."""
+        self.erase(device)
+        if self._has_machine(device):
+            self._world.tasks.spawn(device.id, self._world.machines.remove(device.id))
+
+    @staticmethod
+    def _has_machine(device: Device) -> bool:
+        return device.machine != "none" or bool(device.pending_options.get("interrupted"))
+
+    def erase(self, device: Device) -> None:
+        """Delete the device's record and everything that belongs to it; in a transaction."""
+        world, store = self._world, self._store
+        release(world, device)
+        for port in store[Port].by("device", device.id):
+            world.erase(port)
+        for event in store[Event].by("device", device.id):
+            store.drop(event)
+        world.erase(device)
+        reservation = store[HardwareReservation].get(device.hardware_reservation_id)
+        if reservation is not None:
+            hardware_reservations.release(world, reservation)
+
+    async def _vanish(self, device: Device) -> None:
+        """Move a failed on-demand device out of its project, as the service does: 403, later 404 (public issue threads)."""
+        await self._sleep("failed_visible")
+        if self._now(device).machine != "none":
+            await self._world.machines.remove(device.id)
+        departed = Departed(id=device.id, project_id=device.project_id)
+        with self._store.transaction():
+            self.erase(self._now(device))
+            self._store.put(departed)
+        await self._forget(departed)
+
+    async def _forget(self, departed: Departed) -> None:
+        await self._sleep("failed_forbidden")
+        self._store.drop(departed)

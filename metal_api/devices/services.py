@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Code that the services for devices share: a caller is identified by its source address.
+
+Answers to unknown callers and refusals: sources of the real services.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from metal_api.accounts.authentication import Authentication
+from metal_api.core.app import secrets_of
+from metal_api.core.world import World
+from metal_api.devices.record import Device
+
+Answering = Callable[[Device | None, Request, bytes], Response]
+
+
+def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        started = time.time()
+        address = request.client.host if request.client else ""
+        body = await request.body()
+        device = world.store[Device].first("machine_address", address)
+        with world.store.transaction():
+            response = answer(device, request, body)
+        query = f"?{request.url.query}" if request.url.query else ""
+        world.journal.write(
+            service=service,
+            method=request.method,
+            path=request.url.path + query,
+            status=response.status_code,
+            who=device.hostname if device is not None else f"unknown {address}",
+            started=started,
+            secrets=secrets_of(request, world.service(Authentication)),
+        )
+        return response
+
+    return endpoint

@@ -1,0 +1,34 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ports of devices as a resource."""
+
+from __future__ import annotations
+
+from metal_api.core.resource import Resource, drop_with, resume_each
+from metal_api.core.store import Kind
+from metal_api.devices.record import Port
+from metal_api.ports import batches, routes
+from metal_api.ports.batches import VlanBatch
+from metal_api.ports.rendering import render_port
+
+RESOURCE = Resource(
+    # Batches first: the router would match "batches" as an assignment's id.
+    routes=[*batches.ROUTES, *routes.ROUTES],
+    kinds=[
+        Kind(
+            Port,
+            "ports",
+            "ports",
+            render_port,
+            keys={
+                "device": lambda r: r.device_id,
+                "bond": lambda r: r.bond_id,
+                "in_use": lambda r: True if r.vlan_ids else None,
+            },
+        ),
+        Kind(VlanBatch, "vlan_batches", show=batches.render_vlan_batch, keys={"port": lambda r: r.port_id}),
+    ],
+    resume=resume_each(VlanBatch, lambda r: r.state in batches.UNDER_WAY, batches.run),
+    on_erase={Port: drop_with(VlanBatch, "port")},
+)

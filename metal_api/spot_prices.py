@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The prices of spot instances. They are a setting, by default a share of the price per hour (ours: no rule is published)."""
+
+from __future__ import annotations
+
+from metal_api.catalogue.data import catalogue
+from metal_api.core.call import Call, Reply, Route, paths
+from metal_api.core.resource import Resource
+from metal_api.core.world import World
+
+
+def price(world: World, metro: str, plan: str) -> float:
+    """Return the price in USD per hour."""
+    setting = world.settings["spot"]
+    fixed = setting["metros"].get(metro, {}).get(plan)
+    return float(fixed) if fixed is not None else round(catalogue().plans[plan].price_hour * setting["share_of_price"], 4)
+
+
+def by_metro(call: Call) -> Reply:
+    requested = call.values("metro")
+    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not requested or each.code in requested})
+
+
+def by_facility(call: Call) -> Reply:
+    requested = call.values("facility")
+    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not requested or each.facility in requested})
+
+
+def _prices(call: Call, places: dict[str, str]) -> Reply:
+    plans = call.values("plan")
+    chosen = [slug for slug in catalogue().plans if not plans or slug in plans]
+    report = {place: {slug: {"price": price(call.world, metro, slug)} for slug in chosen} for place, metro in places.items()}
+    return Reply({"spot_market_prices": report})
+
+
+ROUTES: list[Route] = [
+    *paths("GET", by_facility, "/market/spot/prices"),
+    *paths("GET", by_metro, "/market/spot/prices/metros"),
+]
+
+
+RESOURCE = Resource(
+    routes=ROUTES,
+)

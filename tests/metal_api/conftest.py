@@ -1,0 +1,228 @@
+"""A Metal API on a free loopback port, with machines that a test controls."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import ASGIApp
+
+from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.core.clock import Clock
+from metal_api.core.control import PATH as CONTROL_PATH
+from metal_api.core.control import Call, Endpoint
+from metal_api.core.machines import Hardware
+from metal_api.core.world import Environment
+from metal_api.listener import Listener
+from metal_api.world import MetalWorld
+from sandbox.loopback import PUBLIC, private_network
+from sandbox.metal_control import control_app
+from tests.ports import free_ports
+
+# Nothing speaks TLS here; reading the system's certificates for every client would take longer than the tests.
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+class ScriptedMachines:
+    """Notes every call. With ``boots`` a machine does at once what firmware and installer do: the boot service over HTTP, or phone-home."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self.hardware: dict[str, Hardware] = {}
+        self.boots = True
+        self.boot_url = ""
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def install(self, hw: Hardware) -> None:
+        self._note("install", hw)
+        self._boot_soon(hw)
+
+    async def boot(self, hw: Hardware) -> None:
+        async with machine_client(self.boot_url, hw.address) as client:
+            script = await client.get("/auto.ipxe")
+            if script.status_code == 200:
+                form = {"type": "provisioning.104.01", "body": "Device connected to DHCP system"}
+                await client.post("/phone-home", data=form)
+            else:
+                await client.post("/phone-home")
+
+    async def power_off(self, device_id: str) -> None:
+        self.calls.append(("power_off", device_id))
+
+    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
+        self._note("power_on", hw)
+
+    async def reboot(self, device_id: str) -> None:
+        self.calls.append(("reboot", device_id))
+
+    async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
+        self._note("reinstall keep" if keep_disks else "reinstall", hw)
+        if self.boots:
+            await self.boot(hw)
+
+    async def rescue(self, hw: Hardware) -> None:
+        self._note("rescue", hw)
+
+    async def remove(self, device_id: str) -> None:
+        self.calls.append(("remove", device_id))
+
+    async def restore(self, hw: Hardware) -> None:
+        self._note("restore", hw)
+        self._boot_soon(hw)
+
+    async def close(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+
+    def _boot_soon(self, hw: Hardware) -> None:
+        if self.boots:
+            task = asyncio.get_running_loop().create_task(self.boot(hw))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    def _note(self, what: str, hw: Hardware) -> None:
+        self.calls.append((what, hw.device_id))
+        self.hardware[hw.device_id] = hw
+
+
+def machine_client(url: str, address: str) -> httpx.AsyncClient:
+    """A client that calls from the machine's own address."""
+    return httpx.AsyncClient(base_url=url, transport=httpx.AsyncHTTPTransport(local_address=address, verify=NO_TLS))
+
+
+@asynccontextmanager
+async def serving(apps: dict[int, ASGIApp]) -> AsyncIterator[None]:
+    """Each application on its port, by the listener the sandbox itself uses."""
+    listeners = [Listener(app) for app in apps.values()]
+    for port, each in zip(apps, listeners, strict=True):
+        await each.open("127.0.0.1", port, None)
+    try:
+        yield
+    finally:
+        for each in listeners:
+            await each.close()
+
+
+@dataclass
+class Sandbox:
+    """A running one. ``api`` speaks the Metal API as its first user, ``control`` the control path."""
+
+    world: MetalWorld
+    machines: ScriptedMachines
+    url: str
+    api: httpx.AsyncClient
+    control: httpx.AsyncClient
+    boot_url: str
+    metadata_url: str
+
+    @property
+    def project(self) -> str:
+        return f"/projects/{self.world.project_id}"
+
+    async def create(self, **body: Any) -> dict[str, Any]:
+        defaults = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
+        answer = await self.api.post(f"{self.project}/devices", json={**defaults, **body})
+        assert answer.status_code == 201, answer.text
+        device: dict[str, Any] = answer.json()
+        return device
+
+    async def device(self, id_: str, **params: str) -> dict[str, Any]:
+        answer = await self.api.get(f"/devices/{id_}", params=params)
+        assert answer.status_code == 200, answer.text
+        device: dict[str, Any] = answer.json()
+        return device
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 30) -> None:
+        """Wait for something of the world itself."""
+        async with asyncio.timeout(seconds):
+            while not condition():  # noqa: ASYNC110 - the world sends no events, tests poll it
+                await asyncio.sleep(0.005)
+
+    async def active(self, **body: Any) -> dict[str, Any]:
+        device = await self.create(**body)
+        await self.until(lambda: self.state(device["id"]) == "active")
+        return await self.device(device["id"])
+
+    async def errors(self, method: str, path: str, status: int = 422, **arguments: Any) -> list[str]:
+        """The texts of an answer that has to be an error."""
+        answer = await self.api.request(method, path, **arguments)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        assert answer.headers["x-request-id"]
+        texts: list[str] = answer.json()["errors"]
+        return texts
+
+    async def seed(self, count: int, **body: Any) -> list[str]:
+        answer = await self.control.post("/devices", json={"count": count, **body})
+        assert answer.status_code == 201, answer.text
+        ids: list[str] = answer.json()["ids"]
+        return ids
+
+    def state(self, id_: str) -> str:
+        device = self.world.store["devices"].get(id_)
+        return device.state if device is not None else "gone"
+
+
+@asynccontextmanager
+async def sandbox_in(
+    state: Path,
+    *,
+    speed: float = 20_000,
+    seed: int = 1,
+    ports: tuple[int, int, int] | None = None,
+    strict: bool = True,
+    calls: Sequence[tuple[Call, Endpoint]] = (),
+) -> AsyncIterator[Sandbox]:
+    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API."""
+    hooks = []
+    if strict:
+        # The models take seconds to load: not for the processes that are killed and started again.
+        from tests.metal_api.contract import check  # noqa: PLC0415 - see above
+
+        hooks = [check]
+    api_port, boot_port, metadata_port = ports or free_ports(3)
+    url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
+    machines = ScriptedMachines()
+    machines.boot_url = boot_url
+    world = MetalWorld(
+        state,
+        Clock(speed),
+        machines,
+        environment=Environment(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC))),
+        seed=seed,
+    )
+    apps = {
+        api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, calls)}),
+        boot_port: create_boot_app(world),
+        metadata_port: create_metadata_app(world),
+    }
+    async with (
+        serving(apps),
+        httpx.AsyncClient(
+            base_url=f"{url}/metal/v1",
+            headers={"X-Auth-Token": world.token},
+            timeout=20,
+            verify=NO_TLS,
+            event_hooks={"response": hooks},
+        ) as api,
+        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
+    ):
+        await world.start()
+        try:
+            yield Sandbox(world, machines, url, api, control, boot_url, metadata_url)
+        finally:
+            await machines.close()
+            await world.close()
+
+
+@pytest.fixture
+async def sandbox(tmp_path: Path) -> AsyncIterator[Sandbox]:
+    async with sandbox_in(tmp_path / "state") as running:
+        yield running

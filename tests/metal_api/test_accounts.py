@@ -1,0 +1,164 @@
+"""Users, organizations, projects and keys: who sees what, and what may be deleted."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.metal_api.conftest import NO_TLS, Sandbox
+
+
+def caller(sandbox: Sandbox, token: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"{sandbox.url}/metal/v1", headers={"X-Auth-Token": token}, verify=NO_TLS)
+
+
+@pytest.fixture
+async def other(sandbox: Sandbox) -> AsyncIterator[tuple[dict[str, str], httpx.AsyncClient]]:
+    """A second user: ids of what is theirs, and a client of theirs."""
+    ids = (await sandbox.control.post("/users", json={"name": "Other"})).json()
+    async with caller(sandbox, ids["token"]) as client:
+        yield ids, client
+
+
+async def names(client: httpx.AsyncClient, path: str, key: str, **query: str) -> list[str]:
+    answer = await client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return [each["name"] for each in answer.json()[key]]
+
+
+async def test_users_see_what_is_theirs(sandbox: Sandbox, other: tuple[dict[str, str], httpx.AsyncClient]) -> None:
+    ids, client = other
+    assert await names(client, "/projects", "projects") == ["other"]
+    assert await names(sandbox.api, "/projects", "projects") == ["sandbox"]
+    assert await names(client, "/organizations", "organizations") == ["Other"]
+    first = sandbox.world
+    (device_id,) = await sandbox.seed(1)
+    mine = next(iter(first.store["organizations"])).id
+    vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da"})).json()
+    key = next(iter(first.store["ssh_keys"])).id
+    user = next(iter(first.store["users"])).id
+    for path in (
+        sandbox.project,
+        f"{sandbox.project}/devices",
+        f"/devices/{device_id}",
+        f"/organizations/{mine}",
+        f"/organizations/{mine}/projects",
+        f"/organizations/{mine}/devices",
+        f"/organizations/{mine}/plans",
+        f"/virtual-networks/{vlan['id']}",
+        f"/ssh-keys/{key}",
+        f"/users/{user}",
+    ):
+        answer = await client.get(path)
+        assert (answer.status_code, answer.json()) == (404, {"errors": ["Not found"]}), path
+    assert (await client.post("/projects", json={"name": "x", "organization_id": mine})).status_code == 404
+    assert (await client.delete(f"/devices/{device_id}")).status_code == 404
+    assert (await client.get("/user")).json()["id"] == ids["user_id"]
+    assert [each["id"] for each in (await client.get("/users")).json()["users"]] == [ids["user_id"]]
+    # No keys of others get onto a device.
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
+    refused = await client.post(f"/projects/{ids['project_id']}/devices", json=order)
+    assert refused.json()["errors"] == ["must have at least one SSH key or explicitly send no_ssh_keys option"]
+
+
+async def test_a_projects_key_sees_one_project(sandbox: Sandbox) -> None:
+    made = (await sandbox.api.post("/projects", json={"name": "second"})).json()
+    key = (await sandbox.api.post(f"/projects/{made['id']}/api-keys", json={"description": "one"})).json()
+    assert key["project"]["id"] == made["id"]
+    assert "user" not in key
+    organization = next(iter(sandbox.world.store["organizations"])).id
+    async with caller(sandbox, key["token"]) as client:
+        assert await names(client, "/projects", "projects") == ["second"]
+        assert (await client.get(sandbox.project)).status_code == 404
+        for method, path in (
+            ("GET", "/organizations"),
+            ("GET", f"/organizations/{organization}"),
+            ("GET", f"/organizations/{organization}/capacity/metros"),
+            ("POST", "/projects"),
+            ("GET", "/user/api-keys"),
+        ):
+            answer = await client.request(method, path, json={"name": "x"} if method == "POST" else None)
+            assert answer.status_code == 403, path
+            assert answer.json() == {"errors": ["Access denied for the current authentication token"]}
+        assert (await client.delete(f"/api-keys/{key['id']}")).status_code == 204
+        assert (await client.get("/projects")).status_code == 401
+
+
+async def test_read_only_keys_read(sandbox: Sandbox) -> None:
+    key = (await sandbox.api.post("/user/api-keys", json={"description": "look", "read_only": True})).json()
+    assert (key["read_only"], key["user"]["email"], "project" in key) == (True, "user@sandbox.test", False)
+    async with caller(sandbox, key["token"]) as client:
+        assert (await client.get("/projects")).status_code == 200
+        assert (await client.post("/projects", json={"name": "x"})).status_code == 403
+        assert (await client.delete(f"/user/api-keys/{key['id']}")).status_code == 403
+
+
+async def test_a_name_in_part(sandbox: Sandbox) -> None:
+    for name in ("alpha-one", "alpha-two", "beta"):
+        await sandbox.api.post("/projects", json={"name": name})
+    assert await names(sandbox.api, "/projects", "projects", name="Alpha") == ["alpha-one", "alpha-two"]
+    assert await names(sandbox.api, "/projects", "projects", name="gamma") == []
+
+
+async def test_organizations_come_and_go(sandbox: Sandbox) -> None:
+    assert await sandbox.errors("POST", "/organizations", json={}) == ["Name can't be blank"]
+    made = (await sandbox.api.post("/organizations", json={"name": "new"})).json()
+    path = f"/organizations/{made['id']}"
+    assert await names(sandbox.api, "/organizations", "organizations", without_projects="true") == ["new"]
+    project = (await sandbox.api.post(f"{path}/projects", json={"name": "inside"})).json()
+    assert project["organization"] == {"href": f"/metal/v1{path}"}
+    assert (await sandbox.api.get(path)).json()["projects"] == [{"href": f"/metal/v1/projects/{project['id']}"}]
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete an organization that has 1 projects"]
+    await sandbox.seed(2, project_id=project["id"])
+    devices = (await sandbox.api.get(f"{path}/devices")).json()
+    assert devices["meta"]["total"] == 2
+    assert await sandbox.errors("DELETE", f"/projects/{project['id']}") == ["Cannot delete a project that has 2 devices"]
+    assert (await sandbox.api.get(f"{path}/capacity/metros")).json()["capacity"]["da"]["c3.small.x86"]["level"] == "normal"
+
+
+async def test_a_project_is_deleted_with_its_deleting_devices(sandbox: Sandbox) -> None:
+    """Clients delete a project right after its last device, with blocks that they never released."""
+    path = f"/projects/{(await sandbox.api.post('/projects', json={'name': 'short'})).json()['id']}"
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
+    device = (await sandbox.api.post(f"{path}/devices", json=order)).json()
+    await sandbox.until(lambda: sandbox.state(device["id"]) == "active")
+    block = (await sandbox.api.post(f"{path}/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
+    assigned = await sandbox.api.post(f"/devices/{device['id']}/ips", json={"address": block["address"]})
+    assert assigned.status_code == 201
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete a project that has 1 devices"]
+    sandbox.world.clock.speed = 1
+    assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
+    assert (await sandbox.api.delete(path)).status_code == 204
+    store = sandbox.world.store
+    assert not [
+        each for each in (*store["devices"], *store["reservations"], *store["assignments"], *store["ports"]) if each.id != device["id"]
+    ]
+    await sandbox.errors("GET", f"/devices/{device['id']}", 404)
+    await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
+
+
+async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:
+    key = f"ssh-ed25519 {base64.b64encode(b'not of anybody').decode()} me\n"
+    made = (await sandbox.api.post("/ssh-keys", json={"label": "a", "key": key})).json()
+    assert made["key"] == key
+    assert made["owner"] == made["entity"] == {"href": f"/metal/v1/users/{next(iter(sandbox.world.store['users'])).id}"}
+    assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": key.strip()}) == ["Fingerprint has already been taken"]
+    assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": " "}) == ["Key can't be blank"]
+
+
+async def test_a_users_email_is_whole_when_asked_for(sandbox: Sandbox) -> None:
+    assert set((await sandbox.api.get("/user")).json()["emails"][0]) == {"href"}
+    for path in ("/user", f"/users/{next(iter(sandbox.world.store['users'])).id}"):
+        assert (await sandbox.api.get(path, params={"include": "emails"})).json()["emails"][0]["address"] == "user@sandbox.test"
+
+
+async def test_without_an_organization_a_new_one_is_made(sandbox: Sandbox, other: tuple[dict[str, Any], httpx.AsyncClient]) -> None:
+    ids, client = other
+    assert (await client.delete(f"/projects/{ids['project_id']}")).status_code == 204
+    assert (await client.delete(f"/organizations/{ids['organization_id']}")).status_code == 204
+    assert (await client.post("/projects", json={"name": "anew"})).status_code == 201
+    assert await names(client, "/organizations", "organizations") == ["Other User Projects"]

@@ -1,0 +1,222 @@
+"""Clients nobody here wrote accept the answers: ``equinix`` with its strict models, and packet-python unpatched over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import packet
+import pytest
+import requests
+from equinix.services import metalv1  # type: ignore[import-untyped] # shipped without type information by its authors
+
+from metal_api.app import create_metal_app
+from metal_api.listener import Listener
+from metal_api.tls import CertificateAuthority
+from tests.metal_api.conftest import Sandbox
+from tests.ports import free_port
+
+
+@pytest.fixture
+def strict(sandbox: Sandbox) -> Any:
+    configuration = metalv1.Configuration(host=f"{sandbox.url}/metal/v1", api_key={"x_auth_token": sandbox.world.token})
+    return metalv1.ApiClient(configuration)
+
+
+async def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Both clients block: they run beside the loop that answers them."""
+    return await asyncio.to_thread(function, *arguments, **named)
+
+
+async def test_strict_models_read_the_catalogue(sandbox: Sandbox, strict: Any) -> None:
+    plans = (await call(metalv1.PlansApi(strict).find_plans)).plans
+    assert {each.slug for each in plans} >= {"c3.small.x86", "n3.xlarge.x86"}
+    assert all(each.specs.drives and each.pricing["hour"] > 0 for each in plans)
+    included = await call(metalv1.PlansApi(strict).find_plans, include=["available_in", "available_in_metros"])
+    assert len(included.plans[0].available_in_metros) == 24
+    metros = (await call(metalv1.MetrosApi(strict).find_metros)).metros
+    assert "da" in {each.code for each in metros}
+    assert (await call(metalv1.MetrosApi(strict).get_metro, metros[0].id)).code == metros[0].code
+    systems = (await call(metalv1.OperatingSystemsApi(strict).find_operating_systems)).operating_systems
+    assert "custom_ipxe" in {each.slug for each in systems}
+    capacity = await call(metalv1.CapacityApi(strict).find_capacity_for_metro)
+    assert capacity.capacity["da"]["c3.small.x86"].available_servers > 0
+    check = metalv1.CapacityInput(servers=[metalv1.ServerInfo(metro="da", plan="c3.small.x86", quantity="2")])
+    assert (await call(metalv1.CapacityApi(strict).check_capacity_for_metro, check)).servers[0].available is True
+
+
+async def test_strict_models_read_accounts(sandbox: Sandbox, strict: Any) -> None:
+    user = await call(metalv1.UsersApi(strict).find_current_user)
+    assert user.default_project_id == sandbox.world.project_id
+    project = await call(metalv1.ProjectsApi(strict).find_project_by_id, sandbox.world.project_id)
+    assert project.name == "sandbox"
+    projects = await call(metalv1.ProjectsApi(strict).find_projects)
+    assert (projects.meta.total, projects.meta.next) == (1, None)
+    assert (await call(metalv1.OrganizationsApi(strict).find_organizations)).organizations[0].name == "Sandbox"
+    keys = (await call(metalv1.SSHKeysApi(strict).find_ssh_keys)).ssh_keys
+    assert keys[0].label == "sandbox"
+
+
+async def test_strict_models_follow_a_device(sandbox: Sandbox, strict: Any) -> None:
+    devices = metalv1.DevicesApi(strict)
+    wanted = {"metro": "da", "plan": "c3.small.x86", "operating_system": "custom_ipxe", "hostname": "one", "userdata": "#!/bin/sh\n"}
+    order = metalv1.CreateDeviceRequest(metalv1.DeviceCreateInMetroInput.from_dict(wanted))
+    made = await call(devices.create_device, sandbox.world.project_id, order)
+    assert (made.state, made.ip_addresses) == ("queued", [])
+    await sandbox.until(lambda: sandbox.state(made.id) == "active")
+    device = await call(devices.find_device_by_id, made.id, include=["project", "ssh_keys", "network_ports.virtual_networks"])
+    assert [each.public for each in device.ip_addresses] == [True, True, False]
+    assert device.project.name == "sandbox"
+    listed = await call(devices.find_project_devices, sandbox.world.project_id, per_page=1000)
+    assert [each.hostname for each in listed.devices] == ["one"]
+    changed = await call(devices.update_device, made.id, metalv1.DeviceUpdateInput(tags=["a"], locked=False))
+    assert changed.tags == ["a"]
+    events = await call(metalv1.EventsApi(strict).find_device_events, made.id)
+    assert events.events[0].type == "provisioning.104.01"
+    assert (await call(devices.find_device_userdata_by_id, made.id)).userdata == "#!/bin/sh\n"
+    await call(devices.perform_action, made.id, metalv1.DeviceActionInput(type="reboot"))
+    await sandbox.until(lambda: sandbox.world.store["devices"][made.id].pending is None)
+    await call(devices.delete_device, made.id)
+    await sandbox.until(lambda: sandbox.state(made.id) == "gone")
+    with pytest.raises(metalv1.exceptions.NotFoundException):
+        await call(devices.find_device_by_id, made.id)
+
+
+async def test_strict_models_read_the_network(sandbox: Sandbox, strict: Any) -> None:
+    (id_,) = await sandbox.seed(1)
+    project = sandbox.world.project_id
+    addresses = metalv1.IPAddressesApi(strict)
+    wanted = metalv1.RequestIPReservationRequest(metalv1.IPReservationRequestInput(type="public_ipv4", quantity=2, metro="da", tags=["t"]))
+    block = (await call(addresses.request_ip_reservation, project, wanted)).actual_instance
+    assert (block.cidr, block.type) == (31, "public_ipv4")
+    listed = await call(addresses.find_ip_reservations, project, types=["public_ipv4", "private_ipv4"])
+    assert {each.actual_instance.type for each in listed.ip_addresses} == {"public_ipv4", "private_ipv4"}
+    free = (await call(addresses.find_ip_availabilities, block.id, cidr="32")).available
+    assigned = await call(metalv1.DevicesApi(strict).create_ip_assignment, id_, metalv1.IPAssignmentInput(address=free[0]))
+    assert assigned.assigned_to.href.endswith(id_)
+    vlans = metalv1.VLANsApi(strict)
+    vlan = await call(vlans.create_virtual_network, project, metalv1.VirtualNetworkCreateInput(metro="da"))
+    device = await sandbox.device(id_)
+    bond = device["network_ports"][0]["id"]
+    ports = metalv1.PortsApi(strict)
+    port = await call(ports.assign_port, bond, metalv1.PortAssignInput(vnid=vlan.id), include=["virtual_networks"])
+    assert (port.network_type, port.virtual_networks[0].vxlan) == ("hybrid-bonded", 1000)
+    shown = await call(vlans.find_virtual_networks, project, include=["assigned_to", "metro", "instances"])
+    assert shown.virtual_networks[0].instances[0].id == id_
+    assignments = await call(ports.find_port_vlan_assignments, bond)
+    assert assignments.vlan_assignments[0].vlan == 1000
+    batch = metalv1.PortVlanAssignmentBatchCreateInput(
+        vlan_assignments=[metalv1.PortVlanAssignmentBatchCreateInputVlanAssignmentsInner(vlan="1000", state="unassigned")]
+    )
+    assert (await call(ports.create_port_vlan_assignment_batch, bond, batch)).state == "queued"
+
+
+@pytest.fixture
+async def tls(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    """``host:port`` of the same API over TLS, trusted by clients that use ``requests``."""
+    authority, port = CertificateAuthority(tmp_path / "tls"), free_port()
+    listener = Listener(create_metal_app(sandbox.world))
+    await listener.open("127.0.0.1", port, authority.server_context("127.0.0.1"))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(authority.certificate_file))
+    yield f"127.0.0.1:{port}"
+    await listener.close()
+
+
+async def test_only_clients_that_trust_the_ca_connect(tls: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(CertificateAuthority(tmp_path / "another").certificate_file))
+    with pytest.raises(requests.exceptions.SSLError):
+        await asyncio.to_thread(requests.get, f"https://{tls}/user", timeout=30)
+
+
+async def test_the_ca_is_kept(tmp_path: Path) -> None:
+    first = CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes()
+    assert CertificateAuthority(tmp_path / "tls").certificate_file.read_bytes() == first
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "tls").iterdir()} == {0}
+
+
+def orders(manager: packet.Manager, project_id: str, machine: str) -> None:
+    device = manager.create_device(
+        project_id,
+        "one",
+        "c3.small.x86",
+        operating_system="custom_ipxe",
+        metro="da",
+        ipxe_script_url="http://127.0.0.1/x",
+        always_pxe=False,
+    )
+    assert device.state == "queued"
+    assert device.tags == []
+    device.tags = ["changed"]
+    device.update()
+    assert manager.get_device(device.id).tags == ["changed"]
+    assert {each.id for each in manager.list_all_devices(project_id)} == {device.id, machine}
+    with pytest.raises(packet.ResponseError, match="Error 422: Cannot delete a device while it is provisioning"):
+        device.delete()
+    with pytest.raises(packet.ResponseError, match="Error 404: Not found"):
+        manager.get_device("none")
+    batch = {"hostname": "b{{index}}", "quantity": 2, "plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
+    made = manager.create_batch(project_id, [batch])
+    assert [each.state for each in made] == ["queued"]
+    assert [each.id for each in manager.list_batches(project_id)] == [made[0].id]
+    manager.delete_batch(made[0].id)
+    assert manager.list_batches(project_id) == []
+
+
+def network(manager: packet.Manager, project_id: str, machine: str) -> None:
+    vlan = manager.create_vlan(project_id, metro="da")
+    assert vlan.assigned_to.id == project_id
+    assert manager.list_vlans(project_id)[0].vxlan == 1000
+    device = manager.get_device(machine)
+    bond = device.network_ports[0]["id"]
+    assert manager.convert_layer_2(bond, vlan.id) is None
+    assert [each["href"][-36:] for each in manager.get_device(machine).network_ports[0]["virtual_networks"]] == [vlan.id]
+    manager.remove_port(bond, vlan.id)
+    vlan.delete()
+    address = manager.reserve_ip_address(project_id, "public_ipv4", 1, metro="da")
+    assert address.id in {each.id for each in manager.list_project_ips(project_id)}
+    assigned = manager.create_device_ip(machine, address.address)
+    assert assigned.id in {each.id for each in manager.list_device_ips(machine)}
+    manager.delete_ip(assigned.id)
+    address.delete()
+    manager.enable_project_bgp_config(project_id, asn=65000, deployment_type="local")
+    assert manager.get_bgp_config(project_id).status == "enabled"
+    session = manager.create_bgp_session(machine, address_family="ipv4")
+    assert [each.id for each in manager.get_bgp_sessions(machine)] == [session.id]
+
+
+# With the path of the newer API, and with none, as its own default end point has none.
+@pytest.mark.parametrize("path", ["/metal/v1", ""])
+async def test_packet_python_reads_everything(sandbox: Sandbox, tls: str, path: str) -> None:
+    """The library as it is on PyPI: https only, doubled slashes, hrefs called as paths, PATCH."""
+    (machine,) = await sandbox.seed(1)
+    reserved = await sandbox.control.post("/hardware_reservations", json={"count": 1})
+    await sandbox.control.put("/settings", json={"durations": {"queued": 1_000_000}})
+
+    def use() -> None:
+        manager = packet.Manager(auth_token=sandbox.world.token)
+        manager.end_point = f"{tls}{path}"
+        project = manager.list_projects()[0]
+        assert {each.slug for each in manager.list_plans()} >= {"c3.small.x86"}
+        assert manager.list_operating_systems()
+        assert manager.list_facilities()
+        assert manager.list_metros()
+        assert manager.get_capacity()
+        assert manager.validate_metro_capacity([("da", "c3.small.x86", 1)])
+        assert manager.get_spot_market_prices()["da11"]["c3.small.x86"]["price"] > 0
+        assert manager.get_user()["email"] == "user@sandbox.test"
+        assert manager.list_ssh_keys()
+        (organization,) = manager.list_organizations()
+        assert manager.get_organization(organization.id).name == "Sandbox"
+        assert [each.id for each in manager.list_organization_projects(organization.id)] == [project.id]
+        assert [each.id for each in manager.list_organization_devices(organization.id)] == [machine]
+        (reservation,) = manager.list_hardware_reservations(project.id)
+        assert (reservation.id, reservation.project.id, reservation.device) == (reserved.json()["ids"][0], project.id, None)
+        orders(manager, project.id, machine)
+        network(manager, project.id, machine)
+        made = manager.create_project("another")
+        assert manager.get_project(made.id).name == "another"
+        made.delete()
+
+    await asyncio.to_thread(use)

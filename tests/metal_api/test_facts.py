@@ -1,0 +1,193 @@
+"""Facts of the API that belong to no story of their own, one test each; and what holds for every route: rights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from metal_api.app import ROUTES
+from tests.metal_api.conftest import NO_TLS, Sandbox
+from tests.metal_api.objects import everything, filled
+from tests.metal_api.test_garbage import BODIES
+
+# What has no owner, or belongs to the requesting user.
+OPEN = {
+    "/plans",
+    "/metros",
+    "/locations/metros",
+    "/locations/metros/{id}",
+    "/facilities",
+    "/operating-systems",
+    "/operating-system-versions",
+    "/capacity",
+    "/capacity/metros",
+    "/market/spot/prices",
+    "/market/spot/prices/metros",
+    "/userdata/validate",
+    "/user",
+    "/users",
+    "/user/api-keys",
+    "/ssh-keys",
+    "/organizations",
+    "/projects",
+    "/events",
+}
+
+
+def as_caller(sandbox: Sandbox, token: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"{sandbox.url}/metal/v1", headers={"X-Auth-Token": token}, verify=NO_TLS)
+
+
+def contents(sandbox: Sandbox) -> dict[str, int]:
+    """How many there are of each kind; events are left out, for machines go on being installed."""
+    store = sandbox.world.store
+    return {table.name: len(table) for table in store if table.name != "events"}
+
+
+async def test_a_read_only_key_writes_nothing_anywhere(sandbox: Sandbox) -> None:
+    ids = await everything(sandbox)
+    sandbox.world.clock.speed = 0.001
+    key = (await sandbox.api.post("/user/api-keys", json={"description": "look", "read_only": True})).json()
+    before = contents(sandbox)
+    async with as_caller(sandbox, key["token"]) as client:
+        for route in ROUTES:
+            answer = await client.request(
+                route.method,
+                filled(route.path, ids),
+                json=BODIES.get(f"{route.method} {route.path}", {}) if route.method != "GET" else None,
+                params={"cidr": "32", "from": "0", "until": "60"} if route.method == "GET" else None,
+            )
+            assert answer.status_code == (200 if route.method == "GET" else 403), (route, answer.text)
+    assert contents(sandbox) == before
+
+
+@pytest.mark.parametrize("kind", ["another user's", "another project's"])
+async def test_what_is_not_ones_own_is_not_there_on_any_route(sandbox: Sandbox, kind: str) -> None:
+    ids = await everything(sandbox)
+    sandbox.world.clock.speed = 0.001
+    if kind == "another user's":
+        token = (await sandbox.control.post("/users", json={"name": "Other"})).json()["token"]
+    else:
+        project = (await sandbox.api.post("/projects", json={"name": "second"})).json()["id"]
+        token = (await sandbox.api.post(f"/projects/{project}/api-keys", json={"description": "a"})).json()["token"]
+    before = contents(sandbox)
+    async with as_caller(sandbox, token) as client:
+        for route in ROUTES:
+            if route.path in OPEN:
+                continue
+            answer = await client.request(
+                route.method,
+                filled(route.path, ids),
+                json=BODIES.get(f"{route.method} {route.path}", {}) if route.method != "GET" else None,
+            )
+            # An organization is none of a project key's business, and whose key it is, it can see.
+            if kind == "another project's" and (route.path.startswith("/organizations/") or "/users/" in route.path):
+                assert answer.status_code in {403, 404} or route.path.startswith("/users/"), (route, answer.text)
+                continue
+            assert answer.status_code == 404, (route, answer.text)
+            assert answer.json() == {"errors": ["Not found"]}
+    assert contents(sandbox) == before
+
+
+async def test_facilities_are_said_to_be_going(sandbox: Sandbox) -> None:
+    answer = await sandbox.api.get("/facilities")
+    assert (answer.headers["deprecation"], answer.headers["sunset"]) == ("true", "Thu, 30 Nov 2023 00:00:00 GMT")
+
+
+async def test_an_internal_error_has_the_services_error_format(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> str:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(sandbox.world, "now", broken)
+    (text,) = await sandbox.errors("POST", "/projects", 500, json={"name": "a"})
+    assert text.startswith("Oh snap, something went wrong!")
+
+
+async def test_what_clients_send_along_changes_nothing(sandbox: Sandbox) -> None:
+    for headers in ({"X-Consumer-Token": "abc"}, {"Connection": "close"}, {"Accept": "text/html"}, {"Accept-Encoding": "identity"}):
+        answer = await sandbox.api.get("/projects?", headers=headers)
+        assert (answer.status_code, answer.json()["meta"]["total"]) == (200, 1)
+    head = await sandbox.api.head("/projects")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["x-request-id"]
+
+
+async def test_blocks_of_a_project_come_250_at_a_time(sandbox: Sandbox) -> None:
+    block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 1, "metro": "da"})).json()
+    store = sandbox.world.store
+    for number in range(250):
+        store.put(replace(store["reservations"][block["id"]], id=f"00000000-0000-4000-8000-{number:012d}"))
+    first = (await sandbox.api.get(f"{sandbox.project}/ips")).json()
+    assert (len(first["ip_addresses"]), first["meta"]["last_page"], first["meta"]["total"]) == (250, 2, 251)
+
+
+async def test_searches_beside_that_for_devices(sandbox: Sandbox) -> None:
+    await sandbox.api.post("/user/api-keys", json={"description": "second one"})
+    for path, key, text, count in (
+        ("/user/api-keys", "api_keys", "SECOND", 1),
+        ("/ssh-keys", "ssh_keys", "sandbox", 1),
+        ("/ssh-keys", "ssh_keys", "nothing", 0),
+        (f"{sandbox.project}/memberships", "memberships", "user@", 1),
+        (f"{sandbox.project}/memberships", "memberships", "nobody", 0),
+    ):
+        assert len((await sandbox.api.get(path, params={"search": text})).json()[key]) == count, path
+
+
+async def test_fields_of_a_device_that_no_other_test_checks(sandbox: Sandbox) -> None:
+    device = await sandbox.active(operating_system="ubuntu_24_04", ipxe_script_url=None)
+    id_, created = device["id"], device["created_at"]
+    assert (device["short_id"], device["user"], device["bonding_mode"]) == (id_[:8], "root", 4)
+    assert device["iqn"] == f"iqn.{created[:7]}.net.packet:device.{id_[:8]}"
+    assert len(device["switch_uuid"]) == 8
+    assert device["sos"].startswith("sos.")
+    assert device["root_password"]
+    assert device["href"] == f"/metal/v1/devices/{id_}"
+    # Gone 24 hours after the order.
+    record = sandbox.world.store["devices"][id_]
+    sandbox.world.store.put(replace(record, created_at="2020-01-01T00:00:00Z"))
+    assert (await sandbox.device(id_))["root_password"] is None
+    # What cannot change is passed over, what is not known too.
+    await sandbox.api.put(
+        f"/devices/{id_}", json={"plan": "m3.large.x86", "metro": "sv", "operating_system": "debian_12", "project_id": id_}
+    )
+    after = await sandbox.device(id_)
+    assert (after["plan"]["slug"], after["metro"]["code"], after["operating_system"]["slug"]) == ("c3.small.x86", "da", "ubuntu_24_04")
+
+
+async def test_orders_refused_for_their_addresses(sandbox: Sandbox) -> None:
+    order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "windows_2022"}
+    private = {"address_family": 4, "public": False}
+    path = f"{sandbox.project}/devices"
+    assert await sandbox.errors("POST", path, json={**order, "ip_addresses": [private]}) == ["Public IPv4 is required"]
+    wide = [private, {"address_family": 4, "public": True, "cidr": 29}]
+    (text,) = await sandbox.errors("POST", path, json={**order, "operating_system": "ubuntu_24_04", "ip_addresses": wide})
+    assert text.startswith("The specified project contains insufficient public IPv4 space")
+
+
+async def test_a_frozen_network(sandbox: Sandbox) -> None:
+    (id_,) = await sandbox.seed(1)
+    await sandbox.api.patch(f"/devices/{id_}", json={"network_frozen": True})
+    bond = next(each["id"] for each in (await sandbox.device(id_))["network_ports"] if each["name"] == "bond0")
+    assert "frozen" in (await sandbox.errors("POST", f"/ports/{bond}/convert/layer-2", json={}))[0]
+
+
+async def test_flags_in_the_body_of_a_delete_and_of_an_action(sandbox: Sandbox) -> None:
+    device = await sandbox.active()
+    body = {"type": "reinstall", "deprovision_fast": True, "preserve_data": True, "force_delete": False}
+    assert (await sandbox.api.post(f"/devices/{device['id']}/actions", json=body)).status_code == 202
+    await sandbox.until(lambda: sandbox.state(device["id"]) == "active" and not sandbox.world.store["devices"][device["id"]].pending)
+    assert ("reinstall keep", device["id"]) in sandbox.machines.calls
+    batch = (await sandbox.api.post(f"{sandbox.project}/devices/batch", json={"batches": [{**_BATCH, "quantity": 1}]})).json()["batches"][0]
+    store = sandbox.world.store
+    await sandbox.until(lambda: bool(store["device_batches"][batch["id"]].device_ids))
+    (made,) = store["device_batches"][batch["id"]].device_ids
+    await sandbox.until(lambda: sandbox.state(made) == "active")
+    assert (await sandbox.api.request("DELETE", f"/batches/{batch['id']}", json={"remove_associated_instances": True})).status_code == 204
+    assert sandbox.state(made) in {"deprovisioning", "gone"}
+    gone = await sandbox.api.request("DELETE", f"/devices/{device['id']}", json={"force_delete": True})
+    assert (gone.status_code, gone.content) == (204, b"")
+
+
+_BATCH = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}

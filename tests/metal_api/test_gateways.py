@@ -1,0 +1,197 @@
+"""Metal gateways and VRFs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.metal_api.conftest import Sandbox, machine_client
+
+
+async def post(sandbox: Sandbox, path: str, body: dict[str, Any], **query: str) -> Any:
+    answer = await sandbox.api.post(f"{sandbox.project}/{path}", json=body, params=query)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def vlan(sandbox: Sandbox, metro: str = "da") -> str:
+    return str((await post(sandbox, "virtual-networks", {"metro": metro}))["id"])
+
+
+async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> None:
+    vlan_id = await vlan(sandbox)
+    body = {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 16}
+    made = await post(sandbox, "metal-gateways", body, include="ip_reservation,virtual_network,project")
+    block = made["ip_reservation"]
+    assert (made["state"], made["project"]["name"], made["virtual_network"]["vxlan"]) == ("ready", "sandbox", 1000)
+    assert (block["type"], block["cidr"], block["metal_gateway"]["id"]) == ("private_ipv4", 28, made["id"])
+    assert made["gateway_address"] == f"{block['gateway']}/28"
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
+    shown = (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()
+    assert [each["id"] for each in shown["metal_gateways"]] == [made["id"]]
+    assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
+        "Cannot delete Virtual Network when metal gateway is assigned"
+    ]
+    assert await sandbox.errors("DELETE", f"/ips/{block['id']}") == ["Cannot delete an IP reservation that is used by a metal gateway"]
+
+    sandbox.world.change_settings({"durations": {"gateway_delete": 20_000}})
+    deleted = await sandbox.api.delete(f"/metal-gateways/{made['id']}")
+    assert (deleted.status_code, deleted.json()["state"]) == (202, "deleting")
+    assert (await sandbox.api.get(f"/metal-gateways/{made['id']}")).json()["state"] == "deleting"
+    sandbox.world.clock.speed = 10_000_000
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
+    assert await sandbox.errors("GET", f"/metal-gateways/{made['id']}", 404) == ["Not found"]
+    assert await sandbox.errors("GET", f"/ips/{block['id']}", 404) == ["Not found"]
+    assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
+
+
+async def test_several_private_gateways_share_a_vlan(sandbox: Sandbox) -> None:
+    """As in equinix.cloud's integration target, which ran against the real service: two are made, listed and deleted, then the VLAN."""
+    vlan_id = await vlan(sandbox)
+    body = {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 8}
+    made = [await post(sandbox, "metal-gateways", body, include="ip_reservation") for _number in range(2)]
+    blocks = {each["ip_reservation"]["network"] for each in made}
+    assert len(blocks) == 2
+    ids = [each["id"] for each in made]
+    listed = (await sandbox.api.get(f"{sandbox.project}/metal-gateways")).json()["metal_gateways"]
+    assert [each["id"] for each in listed] == ids
+    assert [each["id"] for each in (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()["metal_gateways"]] == ids
+    await sandbox.api.delete(f"/metal-gateways/{ids[0]}")
+    await sandbox.until(lambda: len(sandbox.world.store["metal_gateways"]) == 1)
+    assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
+        "Cannot delete Virtual Network when metal gateway is assigned"
+    ]
+    await sandbox.api.delete(f"/metal-gateways/{ids[1]}")
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
+    assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
+
+
+async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
+    """A public block has its VLAN for itself; so has a VRF (ours)."""
+
+    async def block(**body: Any) -> dict[str, Any]:
+        made = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "da", **body})
+        return {"ip_reservation_id": made["id"]}
+
+    vrfs = [await post(sandbox, "vrfs", {"name": name, "metro": "da", "ip_ranges": [f"10.{name}.0.0/16"]}) for name in ("1", "2")]
+    private = {"private_ipv4_subnet_size": 8}
+    public = [await block() for _number in range(2)]
+    routed = [await block(type="vrf", vrf_id=vrf["id"], network=f"10.{vrf['name']}.4.0", cidr=24) for vrf in vrfs]
+    for first, others in (
+        (private, [public[0], routed[0]]),
+        (public[0], [private, public[1], routed[0]]),
+        (routed[0], [private, public[1], routed[1]]),
+    ):
+        vlan_id = await vlan(sandbox)
+        made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **first})
+        for other in others:
+            body = {"virtual_network_id": vlan_id, **other}
+            assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == [
+                "Virtual network already has a metal gateway"
+            ], (first, other)
+        # One that is being deleted is in nobody's way.
+        await sandbox.api.delete(f"/metal-gateways/{made['id']}")
+        last = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **others[-1]})
+        await sandbox.api.delete(f"/metal-gateways/{last['id']}")
+        await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
+    both = {"virtual_network_id": await vlan(sandbox)}
+    await post(sandbox, "metal-gateways", {**both, **routed[0]})
+    await post(sandbox, "metal-gateways", {**both, **await block(type="vrf", vrf_id=vrfs[0]["id"], network="10.1.5.0", cidr=24)})
+
+
+async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> None:
+    made = await post(sandbox, "metal-gateways", {"virtual_network_id": await vlan(sandbox), "private_ipv4_subnet_size": 128})
+    (id_,) = await sandbox.seed(1)
+    block = sandbox.world.store["reservations"][sandbox.world.store["metal_gateways"][made["id"]].reservation_id]
+    assert not sandbox.world.store["assignments"].count("reservation", block.id)
+    device = await sandbox.device(id_)
+    bond = device["network_ports"][0]["id"]
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
+    await sandbox.api.post(f"/ports/{bond}/assign", json={"vnid": "1000"})
+    async with machine_client(sandbox.metadata_url, device["ip_addresses"][0]["address"]) as machine:
+        shown = (await machine.get("/metadata")).json()["network"]["metal_gateways"]
+    assert [(each["vlan"], each["cidr"]) for each in shown] == [(1000, 25)]
+
+
+async def test_a_public_gateway_and_what_is_refused(sandbox: Sandbox) -> None:
+    vlan_id = await vlan(sandbox)
+    small = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 4, "metro": "da"})
+    elsewhere = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "ny"})
+    block = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "da"})
+    for body, text in (
+        ({}, "Virtual network can't be blank"),
+        ({"virtual_network_id": "x"}, "Virtual network x does not exist in this project"),
+        ({"virtual_network_id": vlan_id}, "Exactly one of ip_reservation_id and private_ipv4_subnet_size must be given"),
+        ({"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 9}, "Private ipv4 subnet size must be one of 8, 16, 32, 64, 128"),
+        ({"virtual_network_id": vlan_id, "ip_reservation_id": "x"}, "IP reservation x does not exist in this project"),
+        (
+            {"virtual_network_id": vlan_id, "ip_reservation_id": elsewhere["id"]},
+            "IP reservation must be in the same metro as the virtual network",
+        ),
+        (
+            {"virtual_network_id": vlan_id, "ip_reservation_id": small["id"]},
+            "IP reservation must be a public IPv4 block between /25 and /29",
+        ),
+    ):
+        assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == [text]
+    made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, "ip_reservation_id": block["id"]})
+    assert made["ip_reservation"] == {"href": f"/metal/v1/ips/{block['id']}", "type": "public_ipv4"}
+    again = {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]}
+    assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=again) == ["IP reservation is already in use"]
+    await sandbox.api.delete(f"/metal-gateways/{made['id']}")
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
+    # A block that was reserved for itself stays.
+    assert (await sandbox.api.get(f"/ips/{block['id']}")).json()["metal_gateway"] is None
+
+
+async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
+    vrf = await post(sandbox, "vrfs", {"name": "one", "metro": "da", "ip_ranges": ["192.168.0.0/20", "fd00:1::/56"], "local_asn": 65010})
+    assert (vrf["local_asn"], vrf["metro"]["code"], vrf["project"]) == (65010, "da", {"href": f"/metal/v1{sandbox.project}"})
+    body = {"type": "vrf", "vrf_id": vrf["id"], "network": "192.168.4.0", "cidr": 25, "tags": ["a"], "details": "b"}
+    block = await post(sandbox, "ips", body)
+    assert (block["type"], block["vrf"]["id"], block["public"], block["gateway"]) == ("vrf", vrf["id"], False, "192.168.4.1")
+    listed = (await sandbox.api.get(f"{sandbox.project}/ips", params={"types": "vrf"})).json()["ip_addresses"]
+    assert [each["id"] for each in listed] == [block["id"]]
+    six = await post(sandbox, "ips", {**body, "network": "fd00:1:0:1::", "cidr": 64})
+    assert six["address_family"] == 6
+    for change, text in (
+        ({"vrf_id": "x"}, "Vrf must exist"),
+        ({"network": "192.168.4.1"}, "Network and cidr are not a subnet"),
+        ({"cidr": 30}, "Cidr must be between 22 and 29"),
+        ({"network": "10.0.0.0"}, "Network is not within an IP range of the VRF"),
+        ({"network": "192.168.4.64", "cidr": 26}, "Network has already been taken"),
+    ):
+        assert await sandbox.errors("POST", f"{sandbox.project}/ips", json={**body, **change}) == [text]
+    gateway = await post(sandbox, "metal-gateways", {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]})
+    assert gateway["vrf"] == {"href": f"/metal/v1/vrfs/{vrf['id']}"}
+    assert gateway["ip_reservation"]["vrf"] == gateway["vrf"]
+    path = f"/vrfs/{vrf['id']}"
+    assert await sandbox.errors("PUT", path, json={"ip_ranges": ["fd00:1::/56"]}) == [
+        "Ip ranges: 192.168.4.0/25 is reserved and has to stay within one"
+    ]
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete a VRF that has metal gateways"]
+    await sandbox.api.delete(f"/metal-gateways/{gateway['id']}")
+    await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete a VRF that has IP reservations"]
+    for each in (block, six):
+        assert (await sandbox.api.delete(f"/ips/{each['id']}")).status_code == 204
+    assert (await sandbox.api.delete(path)).status_code == 204
+    assert await sandbox.errors("GET", path, 404) == ["Not found"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"name": None}, ["Name can't be blank"]),
+        ({"metro": "xx"}, ["xx is not a valid metro"]),
+        ({"local_asn": -1}, ["Local asn must be between 0 and 4294967295"]),
+        ({"ip_ranges": ["10.0.0.0/30"]}, ["Ip ranges: 10.0.0.0/30 must be between /8 and /29"]),
+        ({"ip_ranges": ["fd00::/48"]}, ["Ip ranges: fd00::/48 must be between /56 and /64"]),
+        ({"ip_ranges": ["10.0.0.0/16", "10.0.1.0/24"]}, ["Ip ranges: 10.0.1.0/24 overlaps with another"]),
+        ({"ip_ranges": ["no"]}, ["Ip ranges: no is not a subnet"]),
+    ],
+)
+async def test_refused_vrfs(sandbox: Sandbox, change: dict[str, Any], expected: list[str]) -> None:
+    body = {"name": "one", "metro": "da", **change}
+    assert await sandbox.errors("POST", f"{sandbox.project}/vrfs", json=body) == expected

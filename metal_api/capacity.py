@@ -14,6 +14,7 @@ from metal_api.core.call import Call, Reply, Route, paths, whole_number
 from metal_api.core.errors import not_valid, unprocessable
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
+from metal_api.servers import Servers
 
 
 class Capacity:
@@ -28,6 +29,9 @@ class Capacity:
         self._taken.clear()
 
     def available_servers(self, metro: str, plan: str) -> int:
+        servers = self._world.service(Servers)
+        if servers.provides(plan):
+            return len(servers.free(metro, plan))
         capacity = self._world.settings["capacity"]
         total = capacity["metros"].get(metro, {}).get(plan, capacity["default"])
         return max(0, int(total) - self._world.store["devices"].count("stock", (metro, plan)) - self._taken[metro, plan])

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +106,19 @@ class OperatingSystem:
 
 
 class Catalogue:
-    """Plans, metros and operating systems by slug, code or id."""
+    """Plans, metros and operating systems by slug, code or id.
 
-    def __init__(self) -> None:
+    ``metros``: instead of the vendor's; ``plans``: besides the vendor's, or in place of one with the same slug.
+    """
+
+    def __init__(self, metros: Iterable[Metro] = (), plans: Iterable[Plan] = ()) -> None:
         data = yaml.safe_load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"))
         self.metros = {
             each["code"]: Metro(each["id"], each["code"], each["name"], each["country"], each.get("facility", f"{each['code']}1"))
             for each in data["metros"]
         }
-        self.plans = {each["slug"]: _plan(each) for each in data["plans"]}
+        self.metros = {each.code: each for each in metros} or self.metros
+        self.plans = {each["slug"]: _plan(each) for each in data["plans"]} | {each.slug: each for each in plans}
         self.operating_systems = {
             each["slug"]: OperatingSystem(
                 slug=each["slug"],
@@ -151,10 +156,24 @@ class Catalogue:
         return found if isinstance(found, OperatingSystem) else None
 
 
-@cache
+_current: list[Catalogue] = []
+
+
 def catalogue() -> Catalogue:
-    """Return the catalogue, which is read once."""
-    return Catalogue()
+    """Return the catalogue of this process: the vendor's, unless :func:`use` has set another."""
+    if not _current:
+        _current.append(Catalogue())
+    return _current[0]
+
+
+def use(chosen: Catalogue) -> None:
+    """Set the catalogue of this process, before its first :class:`metal_api.world.MetalWorld`."""
+    _current[:] = [chosen]
+
+
+def own_metro(code: str, name: str, country: str) -> Metro:
+    """Return a metro that the vendor does not have, with ids computed from its code."""
+    return Metro(str(uuid.uuid5(_NAMES, f"metro/{code}")), code, name, country, f"{code}1")
 
 
 def _plan(data: dict[str, Any]) -> Plan:

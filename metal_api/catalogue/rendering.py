@@ -12,6 +12,7 @@ from metal_api.catalogue.data import Metro, OperatingSystem, Plan, catalogue
 from metal_api.core.include import PLAIN, Include
 from metal_api.core.rendering import Rendering
 from metal_api.core.store import JSON
+from metal_api.core.world import World
 
 
 def metro_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
@@ -25,7 +26,8 @@ def facility_part(view: Rendering, include: Include, metro: Metro, *, by_default
 
 
 def plan_part(view: Rendering, include: Include, plan: Plan, *, by_default: bool = False) -> Any:
-    return include.part("plan", view.path("plans", plan.id), lambda inner: show_plan(view.base, plan, inner), by_default=by_default)
+    href = view.path("plans", plan.id)
+    return include.part("plan", href, lambda inner: show_plan(view.base, plan, metros_of(view.world, plan), inner), by_default=by_default)
 
 
 def operating_system_part(view: Rendering, include: Include, system: OperatingSystem) -> Any:
@@ -33,8 +35,15 @@ def operating_system_part(view: Rendering, include: Include, system: OperatingSy
     return include.part("operating_system", href, lambda _: show_operating_system(view.base, system), by_default=True)
 
 
-def show_plan(base: str, plan: Plan, include: Include = PLAIN) -> JSON:
-    metros = tuple(catalogue().metros.values())
+def metros_of(world: World, plan: Plan) -> tuple[Metro, ...]:
+    """Return where a plan exists: in the metros of its servers, or everywhere if it is simulated."""
+    codes = world.metros_of_servers.get(plan.slug)
+    if codes is None and not world.environment.is_simulated:
+        return ()
+    return tuple(each for each in catalogue().metros.values() if codes is None or each.code in codes)
+
+
+def show_plan(base: str, plan: Plan, metros: tuple[Metro, ...], include: Include = PLAIN) -> JSON:
     if not include:
         return _plan(base, plan, metros)
     shown = dict(_plan(base, plan, metros))
@@ -73,12 +82,12 @@ def show_facility(base: str, metro: Metro) -> JSON:
     }
 
 
-_PLANS: dict[tuple[str, str], JSON] = {}
+_PLANS: dict[tuple[str, str, tuple[Metro, ...]], JSON] = {}
 
 
 def _plan(base: str, plan: Plan, metros: tuple[Metro, ...]) -> JSON:
-    if (shown := _PLANS.get((base, plan.slug))) is None:
-        shown = _PLANS[base, plan.slug] = {
+    if (shown := _PLANS.get((base, plan.slug, metros))) is None:
+        shown = _PLANS[base, plan.slug, metros] = {
             "id": plan.id,
             "slug": plan.slug,
             "name": plan.slug,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from metal_api.accounts.members import organization_of, project_of
 from metal_api.catalogue.data import catalogue
-from metal_api.catalogue.rendering import show_facility, show_metro, show_operating_system, show_plan
+from metal_api.catalogue.rendering import metros_of, show_facility, show_metro, show_operating_system, show_plan
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.errors import not_found
 
@@ -27,7 +27,7 @@ def list_plans(call: Call) -> Reply:
         for plan in catalogue().plans.values()
         if _among(call, "slug", (plan.slug,)) and _among(call, "type", (plan.type,)) and _among(call, "categories", plan.categories)
     ]
-    return Reply({"plans": [show_plan(call.base, plan, call.include) for plan in plans]})
+    return Reply({"plans": [show_plan(call.base, plan, metros_of(call.world, plan), call.include) for plan in plans]})
 
 
 def list_metros(call: Call) -> Reply:

@@ -30,7 +30,8 @@ class Hardware:
     """The hardware of a machine.
 
     ``address``: the device's public IPv4 (127.64.x.y in the sandbox), which DHCP configures; ``architecture``: ``x86_64`` or ``aarch64``;
-    ``operating_system``: a slug, of which ``custom_ipxe`` boots from the network.
+    ``operating_system``: a slug, of which ``custom_ipxe`` boots from the network. ``server_id``: the server it is, as the backend names it,
+    None for a simulated machine.
     """
 
     device_id: str
@@ -41,6 +42,7 @@ class Hardware:
     drives: tuple[Drive, ...]
     macs: tuple[str, ...]
     operating_system: str
+    server_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,17 @@ class Attachment:
     gateways: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
+class MachineError(Exception):
+    """The backend could not do what was requested of a machine. The message has its reason, for an event of the device."""
+
+
 class Machines(Protocol):
-    """Power and disks of all machines. Every call returns at once; a background task of the machine does the work."""
+    """Power and disks of all machines.
+
+    A call returns when the backend has done its part: simulated machines at once, with a background task for the rest; those of an Ironic
+    when it reports the state. A call that was interrupted, also by ``kill -9``, is repeated and has to go on from what it finds. All but
+    ``restore`` and ``close`` raise :class:`MachineError`.
+    """
 
     async def install(self, hw: Hardware) -> None:
         """Power on a new machine, with network boot."""
@@ -79,10 +90,10 @@ class Machines(Protocol):
         """Deprovision: stop everything, wipe the disks, delete the machine's directory."""
 
     async def restore(self, hw: Hardware) -> None:
-        """Continue a machine that was on when the sandbox ended, at the stage recorded in its directory."""
+        """Continue a machine that was on when the server ended."""
 
     async def close(self) -> None:
-        """End all tasks and processes; keep directories for :meth:`restore`."""
+        """End all tasks and processes of the backend; machines that exist stay as they are."""
 
 
 AttachmentOf = Callable[[str], Attachment]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,17 +27,35 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
+class MetroNetwork:
+    """The network of the servers in a metro: their first interface is in it, without VLANs.
+
+    ``network``: with its prefix length; ``first``, ``last``: the addresses that servers get, both included.
+    """
+
+    network: str
+    gateway: str
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
 class Environment:
     """The environment of one Metal API. ``boot_url``, ``metadata_url``: addresses of the two services for devices.
 
     ``public_network``: for the public IPv4 addresses of devices and reservations; ``private_network``: for the private ones, which the
-    vendor's service took from 10.0.0.0/8. Both may only change with a new state folder.
+    vendor's service took from 10.0.0.0/8. Both may only change with a new state folder. ``networks``: code of a metro -> the network of its
+    servers. ``is_simulated``: plans without servers are simulated, and so are the networks between devices. ``boot_timeout``: real seconds
+    in which a server has to ask the boot service after it was switched on, else its provisioning has failed.
     """
 
     boot_url: str
     metadata_url: str
     public_network: str
     private_network: str
+    networks: Mapping[str, MetroNetwork] = field(default_factory=dict)
+    is_simulated: bool = True
+    boot_timeout: float = 1800
 
 
 class World:
@@ -64,6 +82,8 @@ class World:
         self.journal = Journal(self.store.database)
         self.faults = Faults()
         self.tasks = Tasks()
+        # Slug of a plan that has servers -> codes of their metros.
+        self.metros_of_servers: dict[str, frozenset[str]] = {}
         self._stock = stock
         self.settings = self._kept_settings()
         self.store.keep_past(self.read_lag)

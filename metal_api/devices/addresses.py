@@ -15,17 +15,40 @@ from metal_api.core.world import World
 from metal_api.devices.record import Device, Port
 from metal_api.ip_reservations.address_space import IPV6_BLOCK, PRIVATE_BLOCK, AddressSpace
 from metal_api.ip_reservations.record import Assignment, Reservation
+from metal_api.servers import Server, Servers
 
 
 def equip(world: World, device: Device, wanted_addresses: tuple[dict[str, Any], ...] | None = None) -> Device:
     """Allocate addresses for ``device``, by default those of its order, and return its next version; to be called in a transaction."""
     bond = next(each for each in world.store[Port].by("device", device.id) if each.is_bond)
+    server = world.service(Servers).of_device(device.id)
+    if server is not None and server.is_plain:
+        return _on_plain_network(world, device, server, bond.id)
     asked = device.wanted_addresses if wanted_addresses is None else wanted_addresses
     for requested in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
         device = _allot(world, device, requested, bond.id)
     if device.machine_address is None:
         device = _machine_block(world, device, 31)
     return world.store.put(device)
+
+
+def _on_plain_network(world: World, device: Device, server: Server, port_id: str) -> Device:
+    """Give the device the address of its server, which DHCP has for that server, whatever it is used for."""
+    world.store.put(
+        Assignment(
+            id=str(uuid.uuid4()),
+            device_id=device.id,
+            port_id=port_id,
+            network=server.network,
+            address=server.address,
+            gateway=server.gateway,
+            public=True,
+            management=True,
+            metro=device.metro,
+            created_at=world.now(),
+        )
+    )
+    return world.store.put(replace(device, machine_address=server.address))
 
 
 def _allot(world: World, device: Device, requested: dict[str, Any], port_id: str) -> Device:

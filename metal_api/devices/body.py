@@ -194,6 +194,19 @@ class DeviceBody(Body):
         self.problems.append("Ssh keys must be a list of labels and keys")
         return []
 
+    def plain_addresses(self, metro: Metro) -> tuple[dict[str, Any], ...]:
+        """Return the address of a server on the plain network of its metro, and refuse requests for others, which it does not have."""
+        address = {"address_family": 4, "public": True, "cidr": 32, "ip_reservations": []}
+        for each in self._body.get("ip_addresses") or []:
+            of_it = each if isinstance(each, dict) else {}
+            if of_it.get("address_family") != 4 or of_it.get("public", True) is False or of_it.get("ip_reservations"):
+                self.problems.append(
+                    f"Ip addresses: servers in metro {metro.code} have one public IPv4 address each, without IPv6, private addresses and "
+                    "reservations"
+                )
+                break
+        return (address,)
+
     def addresses(self, project: Project, system: OperatingSystem | None, metro: Metro | None) -> tuple[dict[str, Any], ...]:
         """Return the addresses of ``ip_addresses``, by default public IPv4 and IPv6 and private IPv4 (vendor's OpenAPI text)."""
         smallest = system.subnet if system else 31

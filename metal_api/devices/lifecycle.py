@@ -21,7 +21,7 @@ from typing import Any
 from metal_api import hardware_reservations
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import ExhaustedError
-from metal_api.core.machines import Hardware
+from metal_api.core.machines import Hardware, MachineError
 from metal_api.core.world import World
 from metal_api.devices import provisioning
 from metal_api.devices.addresses import equip, release
@@ -29,8 +29,12 @@ from metal_api.devices.record import Departed, Device, Port
 from metal_api.events import Event, record_event
 from metal_api.hardware_reservations import HardwareReservation
 from metal_api.ip_reservations.record import Assignment
+from metal_api.servers import Server, Servers
 
 log = logging.getLogger(__name__)
+
+ABANDONED_RETRY = 60.0
+"""Seconds between attempts to free the server of a device that has no record any more."""
 
 
 class Lifecycle:
@@ -48,6 +52,8 @@ class Lifecycle:
             "vanish": self._vanish,
         }
         self._endings_changed = asyncio.Event()
+        # Id of a device whose server boots -> set when it has.
+        self._booted: dict[str, asyncio.Event] = {}
 
     async def resume(self) -> None:
         """Restore the simulated devices and continue all pending operations, at the start of the sandbox."""
@@ -58,6 +64,9 @@ class Lifecycle:
                 self._go(device.id)
         for departed in list(self._store[Departed]):
             self._world.tasks.spawn(departed.id, self._forget(departed))
+        for server in list(self._store[Server]):
+            if server.device_id is not None and self._store[Device].get(server.device_id) is None:
+                self._world.tasks.spawn(server.device_id, self._remove_abandoned(server.device_id))
         self._world.tasks.spawn("endings", self._end_in_time())
 
     # For handlers and services, to be called in a transaction
@@ -81,6 +90,7 @@ class Lifecycle:
         if not device.always_pxe:
             changes["allow_pxe"] = False
         self.record_progress(device, "provisioning.104.01", body, **changes)
+        self._has_booted(device)
 
     def phoned_home(self, device: Device) -> None:
         """Record the phone-home of an installed system. Steps of the installation that it did not report count as done."""
@@ -90,6 +100,7 @@ class Lifecycle:
             if type_ not in device.progress:
                 device = self.record_progress(device, type_)
         self._store.put(replace(device, state="active", allow_pxe=device.always_pxe, updated_at=self._world.now()))
+        self._has_booted(device)
 
     def check_termination_times(self) -> None:
         """Check the termination times of all devices now, after one was set or changed."""
@@ -133,6 +144,7 @@ class Lifecycle:
             drives=plan.machine_drives,
             macs=tuple(port.mac for port in self._store[Port].by("device", device.id) if port.mac),
             operating_system=device.operating_system,
+            server_id=device.server_id,
         )
 
     # Tasks
@@ -146,8 +158,11 @@ class Lifecycle:
                 await self._steps[device.pending](device)
             except asyncio.CancelledError:
                 raise
+            except MachineError as problem:
+                with self._store.transaction():
+                    self._backend_failed(self._now(device), str(problem))
             except Exception:
-                # An error of the sandbox itself: it is logged, and the device keeps its state.
+                # An error of the server itself: it is logged, and the device keeps its state.
                 log.exception("%s of %s (%s) failed", device.pending, device.hostname, device.id)
                 return
 
@@ -188,14 +203,52 @@ class Lifecycle:
                 system = self._now(device).operating_system
                 password = None if system == "custom_ipxe" else secrets.token_urlsafe(12)
                 self.record_progress(self._now(device), "provisioning.103", root_password=password)
-        # Recorded as on only afterwards: if the sandbox is killed in between, it installs the device again.
+        # Recorded as on only afterwards: if the server is killed in between, it installs the device again.
         await self._world.machines.install(self.hardware(self._now(device)))
+        await self._until_booted(device)
         self._done(device, machine="on")
+
+    async def _until_booted(self, device: Device) -> None:
+        """Wait until the server of a device has booted what it was ordered for. Raises :class:`MachineError` when it does not."""
+        timeout = self._world.environment.boot_timeout
+        if device.server_id is None:
+            return
+        booted = self._booted.setdefault(device.id, asyncio.Event())
+        try:
+            async with asyncio.timeout(timeout):
+                while self._now(device).state in {"provisioning", "reinstalling"}:
+                    await booted.wait()
+                    booted.clear()
+        except TimeoutError:
+            raise MachineError(
+                f"the server was switched on and has not asked the boot service in {timeout:g} s: its console, its boot order, and whether "
+                "DHCP gives it its address show why"
+            ) from None
+        finally:
+            self._booted.pop(device.id, None)
+
+    def _has_booted(self, device: Device) -> None:
+        if (waiting := self._booted.get(device.id)) is not None:
+            waiting.set()
+
+    def _backend_failed(self, device: Device, text: str) -> None:
+        """Record that the backend could not carry out the pending operation; in a transaction."""
+        log.warning("%s of %s (%s) failed: %s", device.pending, device.hostname, device.id, text)
+        if device.pending in {"provision", "reinstall"}:
+            self._fail(device, text)
+            return
+        if device.pending in {"deprovision", "vanish"}:
+            record_event(self._world, device, "deprovisioning.failed", text, state="failed")
+            self._done(device, state="failed")
+            return
+        record_event(self._world, device, "power.failed", text, state="failed")
+        # The machine is as it was, as far as anybody knows: the operation can be requested again.
+        self._done(device, state="active" if device.machine == "on" else "inactive")
 
     def _fail(self, device: Device, text: str) -> None:
         record_event(self._world, device, "provisioning.failed", text, state="failed")
-        # A device on reserved hardware stays until it is deleted (public issue threads).
-        pending = None if device.hardware_reservation_id else "vanish"
+        # A device on reserved hardware stays until it is deleted (public issue threads), and so does a server of one's own.
+        pending = None if device.hardware_reservation_id or device.server_id else "vanish"
         self._store.put(replace(device, state="failed", pending=pending, pending_options={}, updated_at=self._world.now()))
 
     async def _power_off(self, device: Device) -> None:
@@ -218,7 +271,7 @@ class Lifecycle:
         try:
             record_event(self._world, device, "power.201", "Power operation started")
             await self._sleep(duration)
-            if device.machine == "none":
+            if device.machine == "none" and device.server_id is None:
                 # Seeded without a simulated device: only the record changes.
                 changes.pop("machine", None)
             else:
@@ -247,6 +300,7 @@ class Lifecycle:
             return
         keep = bool(device.pending_options.get("preserve_data"))
         await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
+        await self._until_booted(device)
         self._done(device, machine="on")
 
     async def _deprovision(self, device: Device) -> None:
@@ -258,16 +312,31 @@ class Lifecycle:
 
     def abandon(self, device: Device) -> None:
         """Erase a device whose project is deleted, and remove the simulated device in the background; in a transaction."""
-        self.erase(device)
-        if self._has_machine(device):
+        self.erase(device, is_removed=False)
+        if device.server_id is not None:
+            self._world.tasks.spawn(device.id, self._remove_abandoned(device.id))
+        elif self._has_machine(device):
             self._world.tasks.spawn(device.id, self._world.machines.remove(device.id))
+
+    async def _remove_abandoned(self, device_id: str) -> None:
+        """Remove the machine of a device that has no record any more, and free its server, however often that fails."""
+        while True:
+            try:
+                await self._world.machines.remove(device_id)
+                break
+            except MachineError as problem:
+                log.warning("the server of the deleted device %s cannot be freed, trying again: %s", device_id, problem)
+            await asyncio.sleep(ABANDONED_RETRY)
+        with self._store.transaction():
+            self._world.service(Servers).release(device_id)
 
     @staticmethod
     def _has_machine(device: Device) -> bool:
-        return device.machine != "none" or bool(device.pending_options.get("interrupted"))
+        # A server may have been given to the device at the backend before any step was recorded.
+        return device.machine != "none" or device.server_id is not None or bool(device.pending_options.get("interrupted"))
 
-    def erase(self, device: Device) -> None:
-        """Delete the device's record and everything that belongs to it; in a transaction."""
+    def erase(self, device: Device, *, is_removed: bool = True) -> None:
+        """Delete the device's record and everything that belongs to it; in a transaction. ``is_removed``: its server is free again."""
         world, store = self._world, self._store
         release(world, device)
         for port in store[Port].by("device", device.id):
@@ -275,6 +344,8 @@ class Lifecycle:
         for event in store[Event].by("device", device.id):
             store.drop(event)
         world.erase(device)
+        if is_removed:
+            world.service(Servers).release(device.id)
         reservation = store[HardwareReservation].get(device.hardware_reservation_id)
         if reservation is not None:
             hardware_reservations.release(world, reservation)

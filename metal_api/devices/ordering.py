@@ -18,6 +18,11 @@ from metal_api.core.world import World
 from metal_api.devices.body import CREATE, DeviceBody
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device, Port
+from metal_api.hardware_reservations import HardwareReservation
+from metal_api.servers import Server, Servers
+
+NETWORK_BOOT = "custom_ipxe"
+"""The operating system of devices that boot from the network; all others are images that the service installs."""
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:
@@ -40,7 +45,13 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
     system = read.operating_system(plan)
     metro = read.metro(plan if reservation is None else None)
     keys = read.ssh_keys(project)
-    addresses = read.addresses(project, system, metro)
+    server = _server(world, plan, metro, reservation)
+    is_plain = server is not None and server.is_plain
+    addresses = read.plain_addresses(metro) if is_plain and metro is not None else read.addresses(project, system, metro)
+    if is_plain and plan is not None and system is not None and system.slug != NETWORK_BOOT:
+        read.problems.append(f"Operating system {system.slug} is not provisionable on {plan.slug}: its servers boot {NETWORK_BOOT} only")
+    if server is not None and attributes.get("spot_instance"):
+        read.problems.append(f"Spot instance is not available: there is no spot market for {server.plan}")
     bid = read.spot_price(plan, metro)
     read.features(plan)
     _heed_quotas(read, world, project, plan)
@@ -65,7 +76,10 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
             "hardware_reservation_id": reservation.id if reservation is not None else None,
         },
         user_id=user_id,
+        server=server,
     )
+    if server is not None:
+        world.service(Servers).take(server, device.id)
     if reservation is not None:
         hardware_reservations.take(world, reservation, device.id)
     if device.termination_time:
@@ -73,8 +87,23 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
     return world.service(Lifecycle).begin(device, "provision")
 
 
-def new_device(
-    world: World, project: Project, choice: tuple[Plan, OperatingSystem, Metro], attributes: dict[str, Any], *, user_id: str
+def _server(world: World, plan: Plan | None, metro: Metro | None, reservation: HardwareReservation | None) -> Server | None:
+    """Return the server for an order, None for a simulated machine; missing ones are reported with the metro."""
+    if reservation is not None:
+        return world.store[Server].get(reservation.id)
+    if plan is None or metro is None or not world.service(Servers).provides(plan.slug):
+        return None
+    return next(iter(world.service(Servers).free(metro.code, plan.slug)), None)
+
+
+def new_device(  # noqa: PLR0913 - what a device is made of
+    world: World,
+    project: Project,
+    choice: tuple[Plan, OperatingSystem, Metro],
+    attributes: dict[str, Any],
+    *,
+    user_id: str,
+    server: Server | None = None,
 ) -> Device:
     """Store a queued device and its ports. A new device has no addresses (recorded answers)."""
     id_ = str(uuid.uuid4())
@@ -91,17 +120,22 @@ def new_device(
         updated_at=now,
         created_by=user_id,
         switch_uuid=f"{random.getrandbits(32):08x}",
+        server_id=server.id if server is not None else None,
         **{"hostname": f"{id_[:8]}.packethost.net", **attributes},
     )
     world.store.put(device)
-    for port in _ports(id_, plan):
+    for port in _ports(id_, plan, server.macs if server is not None else ()):
         world.store.put(port)
     return device
 
 
-def _ports(device_id: str, plan: Plan) -> list[Port]:
-    """Return the ports: bond0 of eth0 and eth1; with four ports bond0 of eth0 and eth2, bond1 of eth1 and eth3 (recorded answers)."""
-    bonds = [Port(id=str(uuid.uuid4()), device_id=device_id, name=f"bond{n}") for n in range(plan.ports // 2)]
+def _ports(device_id: str, plan: Plan, macs: tuple[str, ...]) -> list[Port]:
+    """Return the ports: bond0 of eth0 and eth1; with four ports bond0 of eth0 and eth2, bond1 of eth1 and eth3 (recorded answers).
+
+    A server has as many ports as ``macs``.
+    """
+    count = len(macs) or plan.ports
+    bonds = [Port(id=str(uuid.uuid4()), device_id=device_id, name=f"bond{n}") for n in range(max(1, count // 2))]
     # A locally administered address, as unique as the device's id.
     mac = bytes([0x02, *uuid.UUID(device_id).bytes[:4]]).hex(":")
     eths = [
@@ -109,11 +143,11 @@ def _ports(device_id: str, plan: Plan) -> list[Port]:
             id=str(uuid.uuid4()),
             device_id=device_id,
             name=f"eth{n}",
-            mac=f"{mac}:{n:02x}",
+            mac=macs[n] if macs else f"{mac}:{n:02x}",
             bond_id=bonds[n % len(bonds)].id,
             bond_name=bonds[n % len(bonds)].name,
         )
-        for n in range(plan.ports)
+        for n in range(count)
     ]
     return [*bonds, *eths]
 

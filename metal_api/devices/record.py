@@ -18,6 +18,8 @@ class Device(Record):
     ``machine_address``: the IPv4 address of the simulated device on the loopback, which never changes: the public address, or, where none
     was ordered or layer 2 removed it, an internal one. ``machine_network``: its block, None if the address is from a reservation.
 
+    ``server_id``: the server that the device is, None for a simulated one.
+
     ``progress``: type of each recorded provisioning event -> its id. ``machine``: ``none`` (never switched on, or seeded without a
     simulated device), ``on``, ``off``. ``pending``: the current operation (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
     continued after a restart of the sandbox; its options are ``pending_options``.
@@ -51,6 +53,7 @@ class Device(Record):
     root_password: str | None = None
     switch_uuid: str = ""
     hardware_reservation_id: str | None = None
+    server_id: str | None = None
     spot_market_request_id: str | None = None
     progress: dict[str, str] = field(default_factory=dict)
     machine: str = "none"

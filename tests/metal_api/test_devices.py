@@ -204,6 +204,8 @@ async def test_power_actions(sandbox: Sandbox) -> None:
 
 async def test_a_reinstallation_fails_by_a_fault(sandbox: Sandbox) -> None:
     """The device does not run any more: its disks may be wiped."""
+    # It vanishes after that, on a fast computer between two looks.
+    await sandbox.control.patch("/settings", json={"durations": {"failed_visible": 10_000_000}})
     device = await sandbox.active(hostname="bad")
     await sandbox.control.post("/faults", json={"hostname": "^bad", "times": 1})
     await sandbox.api.post(f"/metal/v1/devices/{device['id']}/actions", json={"type": "reinstall"})

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which server of the Metal API a node of Ironic is: plan, metro, address, and why it is not offered.
+
+| server | node |
+|---|---|
+| plan | ``resource_class``, the slug of a plan |
+| metro | trait ``CUSTOM_METAL_METRO_<CODE>``, else ``conductor_group``, else the only metro of the rack |
+| address, project it is reserved for | ``extra.metal``: ``{"address": ..., "reserved_for": ...}`` |
+| MAC addresses | its ports, those that boot from the network first |
+| architecture | ``properties.cpu_arch`` |
+
+Enrolment writes these; an operator of an existing Ironic sets them with its own client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+METRO_TRAIT: Final = "CUSTOM_METAL_METRO_"
+EXTRA: Final = "metal"
+"""Key of what the Metal API keeps in ``extra`` of a node."""
+
+FREE: Final = "available"
+"""The provision state of a node that can be deployed."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A node as a server. ``id``: the node's UUID, ``instance``: the UUID in its ``instance_uuid``: the device's id, or another user's.
+
+    ``address``: chosen at enrolment, empty without one. ``unavailable``: why it cannot be ordered now, empty if it can.
+    """
+
+    id: str
+    name: str
+    plan: str
+    metro: str
+    macs: tuple[str, ...]
+    address: str
+    architecture: str
+    reserved_for: str
+    instance: str
+    unavailable: str
+
+
+def metro_trait(code: str) -> str:
+    """Return the trait of the nodes in a metro."""
+    return METRO_TRAIT + code.upper()
+
+
+def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> Found:
+    """Return ``node`` (the fields of Ironic's API) with the MAC addresses of its ports as a server.
+
+    ``plans``, ``metros``: slugs and codes of the catalogue; a node with another one is not offered, and says so.
+    """
+    extra = (node.get("extra") or {}).get(EXTRA) or {}
+    plan, metro = node.get("resource_class") or "", _metro(node, metros)
+    return Found(
+        id=node["uuid"],
+        name=node.get("name") or node["uuid"],
+        plan=plan,
+        metro=metro,
+        macs=tuple(macs),
+        address=extra.get("address") or "",
+        architecture=(node.get("properties") or {}).get("cpu_arch") or "x86_64",
+        reserved_for=extra.get("reserved_for") or "",
+        instance=node.get("instance_uuid") or "",
+        unavailable=_unavailable(node, plan, metro, plans, metros),
+    )
+
+
+def _metro(node: Mapping[str, Any], metros: Collection[str]) -> str:
+    for trait in node.get("traits") or ():
+        if trait.startswith(METRO_TRAIT):
+            return str(trait.removeprefix(METRO_TRAIT).lower())
+    group = node.get("conductor_group") or ""
+    if group:
+        return str(group.lower())
+    return next(iter(metros)) if len(metros) == 1 else ""
+
+
+def _unavailable(node: Mapping[str, Any], plan: str, metro: str, plans: Collection[str], metros: Collection[str]) -> str:
+    state, error = node.get("provision_state"), node.get("last_error") or ""
+    if plan not in plans:
+        return f"its resource class {plan!r} is not a plan" if plan else "it has no resource class, so no plan"
+    if metro not in metros:
+        return f"its metro {metro!r} is not one of {', '.join(sorted(metros))}" if metro else "it has no metro"
+    if node.get("maintenance"):
+        why = node.get("maintenance_reason") or error
+        return f"in maintenance{': ' + why if why else ''}"
+    if state != FREE:
+        return f"in provision state {state}{': ' + error if error and str(state).endswith('failed') else ''}"
+    if node.get("power_state") in (None, "error"):
+        return f"its power state is unknown{': ' + error if error else ''}"
+    return ""

@@ -242,7 +242,7 @@ class Lifecycle:
             self._done(device, state="failed")
             return
         record_event(self._world, device, "power.failed", text, state="failed")
-        # The machine is as it was, as far as anybody knows: the operation can be requested again.
+        # The machine is as it was, as far as this server knows: the operation can be requested again.
         self._done(device, state="active" if device.machine == "on" else "inactive")
 
     def _fail(self, device: Device, text: str) -> None:

@@ -111,7 +111,7 @@ programs: dev
 lock: dev
 	@tools/lock.sh
 
-PINS := constraints.txt requirements.txt requirements-sandbox.txt requirements-ansible.txt tools/venv.sh
+PINS := constraints.txt requirements.txt requirements-metal-api.txt requirements-sandbox.txt requirements-ansible.txt tools/venv.sh
 $(VENV)/.ready: $(PINS)
 	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-sandbox.txt requirements-ansible.txt
 	@touch $@

@@ -171,7 +171,7 @@ class Servers:
         # Every poll reports all servers: only changes are written.
         if before == after:
             return
-        if before is None or before.unavailable != after.unavailable:
+        if after.device_id is None and (before is None or before.unavailable != after.unavailable):
             state = f"not offered: {after.unavailable}" if after.unavailable else "offered"
             LOG.info("server %s (%s in %s) %s", after.name, after.plan or "no plan", after.metro or "no metro", state)
         self._world.store.put(after)

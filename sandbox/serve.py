@@ -40,6 +40,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.building import cache_root
 from metal_api.core.clock import Clock
 from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.machines import Attachment
@@ -71,7 +72,6 @@ from sandbox.openshift import (
     system_factory,
     upgrade,
 )
-from sandbox.openshift.binaries import cache_root
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN

@@ -17,8 +17,9 @@ Enrolment writes these; an operator of an existing Ironic sets them with its own
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from metal_api.servers import FoundServer
 
 METRO_TRAIT: Final = "CUSTOM_METAL_METRO_"
 EXTRA: Final = "metal"
@@ -28,38 +29,19 @@ FREE: Final = "available"
 """The provision state of a node that can be deployed."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """A node as a server. ``id``: the node's UUID, ``instance``: the UUID in its ``instance_uuid``: the device's id, or another user's.
-
-    ``address``: chosen at enrolment, empty without one. ``unavailable``: why it cannot be ordered now, empty if it can.
-    """
-
-    id: str
-    name: str
-    plan: str
-    metro: str
-    macs: tuple[str, ...]
-    address: str
-    architecture: str
-    reserved_for: str
-    instance: str
-    unavailable: str
-
-
 def metro_trait(code: str) -> str:
     """Return the trait of the nodes in a metro."""
     return METRO_TRAIT + code.upper()
 
 
-def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> Found:
+def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> FoundServer:
     """Return ``node`` (the fields of Ironic's API) with the MAC addresses of its ports as a server.
 
     ``plans``, ``metros``: slugs and codes of the catalogue; a node with another one is not offered, and says so.
     """
     extra = (node.get("extra") or {}).get(EXTRA) or {}
     plan, metro = node.get("resource_class") or "", _metro(node, metros)
-    return Found(
+    return FoundServer(
         id=node["uuid"],
         name=node.get("name") or node["uuid"],
         plan=plan,

@@ -12,7 +12,6 @@ Kubernetes' own with a container runtime in memory (``sandbox/controlplane/kubel
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -20,14 +19,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from metal_api.building import BuildError, cache_root, locked, run_step
 
 MODULE: Final = Path(__file__).resolve().parent.parent / "controlplane"
 READY_FOLDER_VARIABLE: Final = "SANDBOX_CONTROLPLANE_BIN"
@@ -47,8 +46,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     KUBELET: "controlplane/kubelet",
 }
 _SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go")
-SHOW_EVERY: Final = 30.0
-"""Seconds between two lines of a step that takes long, where the output is no terminal."""
+WAITING: Final = "Another process is building the sandbox's programs; waiting for it."
 
 
 class BinariesError(Exception):
@@ -113,7 +111,7 @@ def _ensure(names: Sequence[str], progress: Console | None) -> list[Path]:
         return _in_folder(folder, names)
     console = progress or Console(stderr=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(folder.with_suffix(".lock"), console):
+    with locked(folder.with_suffix(".lock"), console, WAITING):
         with contextlib.suppress(BinariesError):
             return _in_folder(folder, names)
         _build(folder, names, console)
@@ -126,29 +124,12 @@ def cache_folder() -> Path:
     return cache_root() / f"controlplane-{hashlib.sha256(content).hexdigest()[:16]}"
 
 
-def cache_root() -> Path:
-    """Return the user's cache folder for everything of the sandbox."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equinix_metal.openshift"
-
-
 def kubernetes_version() -> str:
     """Return the pinned release, ``v1.34.4``."""
     found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     if found is None:
         raise BinariesError(f"{MODULE / 'go.mod'} names no k8s.io/kubernetes")
     return found[1]
-
-
-@contextlib.contextmanager
-def _locked(path: Path, console: Console) -> Iterator[None]:
-    """Hold the build lock: two sandboxes that start at once shall not build twice."""
-    with path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console.print("Another process is building the sandbox's programs; waiting for it.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
@@ -170,56 +151,16 @@ def _build(folder: Path, names: Sequence[str], console: Console) -> None:
             made = str(Path(temporary) / name)
             steps.append((f"building {name}", [go, "build", "-ldflags", linked, "-o", made, _PACKAGES[name]]))
         for number, (title, command) in enumerate(steps, 1):
-            _step(console, f"[{number}/{len(steps)}] {title}", command, environment)
+            try:
+                run_step(console, f"[{number}/{len(steps)}] {title}", command, folder=MODULE, environment=environment)
+            except BuildError as error:
+                raise BinariesError(
+                    f"{error}\nIs the Go module proxy reachable (GOPROXY)? Or name a folder of ready programs in {READY_FOLDER_VARIABLE}."
+                ) from None
         folder.mkdir(exist_ok=True)
         for name in names:
             (Path(temporary) / name).replace(folder / name)
     console.print(f"The programs are in {folder}")
-
-
-def _step(console: Console, title: str, command: list[str], environment: Mapping[str, str]) -> None:
-    """Run one step and show how long it takes. Raises :class:`BinariesError` with the end of its output."""
-    started = time.monotonic()
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, cwd=MODULE, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
-        try:
-            with _shown(console, title):
-                while process.poll() is None:
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(SHOW_EVERY)
-                    if process.poll() is None and not console.is_terminal:
-                        console.print(f"  {title}: {_elapsed(started)} so far", markup=False)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        errors.seek(0)
-        said = errors.read().decode(errors="replace")
-    if process.returncode:
-        last = "\n".join(said.strip().splitlines()[-15:])
-        raise BinariesError(
-            f"{title} failed after {_elapsed(started)} ({' '.join(command)}, code {process.returncode}):\n{last}\n"
-            f"Is the Go module proxy reachable (GOPROXY)? Or name a folder of ready programs in {READY_FOLDER_VARIABLE}."
-        )
-    console.print(f"  {title}: {_elapsed(started)}", markup=False)
-
-
-@contextlib.contextmanager
-def _shown(console: Console, title: str) -> Iterator[None]:
-    """On a terminal a line with the elapsed time, which goes again; elsewhere a line that says what has begun."""
-    if not console.is_terminal:
-        console.print(f"  {title} ...", markup=False)
-        yield
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as live:
-        live.add_task(title, total=None)
-        yield
-
-
-def _elapsed(started: float) -> str:
-    minutes, seconds = divmod(round(time.monotonic() - started), 60)
-    return f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
 
 
 def go_command(console: Console) -> str:

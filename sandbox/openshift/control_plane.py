@@ -20,11 +20,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from metal_api.process import Child
 from sandbox.openshift import pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
-from sandbox.openshift.process import Child
 
 _logger = logging.getLogger(__name__)
 

@@ -29,6 +29,7 @@ from typing import Any, Final
 import httpx
 import yaml
 
+from metal_api.process import Child
 from sandbox.machines import Machine
 from sandbox.openshift import pki
 from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
@@ -36,7 +37,6 @@ from sandbox.openshift.cluster import Clusters
 from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, Execute, KubeletConfig, OnReady
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION
-from sandbox.openshift.process import Child
 from sandbox.openshift.resources import ROLE_LABEL, annotations_of, is_ready
 
 _logger = logging.getLogger(__name__)

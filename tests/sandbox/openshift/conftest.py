@@ -34,6 +34,7 @@ from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
 from sandbox.openshift.installer import cli
 from sandbox.openshift.kubelet import Kubelet, MakeKubelet
 from sandbox.openshift.resources import ETCD, condition_of
+from tests.eventually import eventually
 from tests.registries import Registries
 
 DOMAIN = "demo.metal.test"
@@ -201,17 +202,6 @@ class Lab:
         await self.clusters.close()
         for machine in self.machines.values():
             await machine.http.close()
-
-
-async def eventually(look: Callable[[], Awaitable[Any]], *, within: float = 20.0, what: str = "") -> Any:
-    """Return the first true answer of ``look``, asked ten times a second for ``within`` seconds at most."""
-    answer = None
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(within):
-            while not (answer := await look()):  # noqa: ASYNC110 - it polls another process
-                await asyncio.sleep(0.1)
-            return answer
-    raise AssertionError(f"not within {within} s: {what or look}; last answer {answer!r}")
 
 
 @pytest.fixture(scope="session", name="eventually")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from metal_api import building
 from sandbox.openshift import binaries
 from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
 
@@ -84,7 +85,7 @@ def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, 
     build += '; chmod +x "$out"'
     _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(binaries, "SHOW_EVERY", 0.05)
+    monkeypatch.setattr(building, "SHOW_EVERY", 0.05)
 
     class Watched(io.StringIO):
         def write(self, text: str) -> int:

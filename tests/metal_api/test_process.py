@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Children of the sandbox: kept running, and never left behind."""
+"""Children of a server: kept running, and never left behind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
-from sandbox.openshift.process import Child
-
-Eventually = Callable[..., Awaitable[Any]]
+from metal_api.process import Child
+from tests.eventually import eventually
 
 _PARENT = """
 import asyncio, pathlib, sys
-from sandbox.openshift.process import Child
+from metal_api.process import Child
 async def main():
     folder = pathlib.Path(sys.argv[1])
     child = Child("sleeper", lambda: ["/bin/sh", "-c", "echo $$ > pid; exec sleep 300"], directory=folder, log=folder / "log")
@@ -38,8 +35,8 @@ def _lives(pid: int) -> bool:
     return state != "Z"
 
 
-async def test_killing_the_parent_kills_the_child(tmp_path: Path, eventually: Eventually) -> None:
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", _PARENT, str(tmp_path), cwd=Path(__file__).parents[3])
+async def test_killing_the_parent_kills_the_child(tmp_path: Path) -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", _PARENT, str(tmp_path), cwd=Path(__file__).parents[2])
     written = tmp_path / "pid"
 
     async def started() -> int:
@@ -55,7 +52,7 @@ async def test_killing_the_parent_kills_the_child(tmp_path: Path, eventually: Ev
     await eventually(ended, what="child is gone")
 
 
-async def test_a_child_that_ends_is_started_again_until_stopped(tmp_path: Path, eventually: Eventually) -> None:
+async def test_a_child_that_ends_is_started_again_until_stopped(tmp_path: Path) -> None:
     child = Child("short", lambda: ["/bin/sh", "-c", "echo started; sleep 300"], directory=tmp_path, log=tmp_path / "log")
     await child.start()
 

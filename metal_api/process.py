@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real process as a child of the sandbox: kept running, its output in a file, never outliving its parent."""
+"""A real process as a child of a server: kept running, its output in a file, never outliving its parent."""
 
 from __future__ import annotations
 
@@ -126,6 +126,6 @@ class Child:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # A terminal's Ctrl-C is for the sandbox, which then ends its children in order.
+                # A terminal's Ctrl-C is for the server, which then ends its children in order.
                 start_new_session=True,
             )

@@ -1,0 +1,383 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The machines of the Metal API's devices as nodes of an Ironic.
+
+One poll, a list of all nodes, serves everything that waits: calls do not grow with the number of devices. Each operation reads the state of
+its node and goes on from there, so that it can be repeated after this process or Ironic was killed at any moment.
+
+| Metal API | Ironic |
+|---|---|
+| create | allocation with the device's id, ``boot_iso`` of the boot service, provision state ``active`` |
+| power actions, reboot, rescue | power state; the boot service decides what is booted |
+| reinstall | ``deleted`` and ``active`` (a rebuild fails in Ironic 39.0); with kept disks a reboot into the boot script |
+| delete | ``deleted``, which powers off and cleans, then the node is ``available`` again |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from metal_api.catalogue.data import catalogue
+from metal_api.core.machines import Hardware, MachineError
+from metal_api.core.world import World
+from metal_api.devices.record import Device
+from metal_api.events import record_event
+from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.ironic.mapping import FREE, found
+from metal_api.servers import Servers
+
+LOG = logging.getLogger(__name__)
+
+Node = dict[str, Any]
+R = TypeVar("R")
+
+ATTEMPTS: Final = 3
+"""How often a deployment or a cleaning is tried: the end of a process of Ironic makes one fail."""
+
+_DEPLOYABLE: Final = frozenset({"available", "deploy failed"})
+_DEPLOYING: Final = frozenset({"deploying", "wait call-back"})
+_CLEANING: Final = frozenset({"deleting", "cleaning", "clean wait", "clean hold"})
+_PORTS_EVERY: Final = 30
+"""Polls between two lists of ports, unless a new node appears: MAC addresses change when a card is replaced."""
+
+
+class IronicMachines:
+    """``boot_url``: of the boot service, for machines. ``idle``, ``busy``: seconds between two polls while nothing waits for one, and while
+    something does. ``patience``: seconds that an operation waits for an Ironic that does not answer.
+    """
+
+    def __init__(self, client: IronicClient, *, boot_url: str, idle: float = 15.0, busy: float = 1.0, patience: float = 1800.0) -> None:
+        self._client = client
+        self._boot_url = boot_url.rstrip("/")
+        self._idle, self._busy, self._patience = idle, busy, patience
+        self._world: World | None = None
+        self._nodes: dict[str, Node] = {}
+        self._macs: dict[str, list[str]] = {}
+        self._begun = self._ended = 0
+        self._polled = asyncio.Event()
+        self._wanted = asyncio.Event()
+        # One at a time: with SQLite an Ironic that processes several at once fails some of them.
+        self._allocating = asyncio.Lock()
+        self._waiting = 0
+        self._answered = 0.0
+        self._poller: asyncio.Task[None] | None = None
+        self.polls = 0
+
+    @property
+    def poll_age(self) -> float:
+        """Seconds since Ironic has answered a poll."""
+        return time.monotonic() - self._answered
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """The calls of Ironic's API so far, by name."""
+        return self._client.calls
+
+    async def start(self, world: World) -> None:
+        """Give the servers of all nodes to ``world``, and go on doing so; before the world starts, which continues operations on them.
+
+        Raises :class:`IronicError` when Ironic does not answer.
+        """
+        self._world = world
+        await self._poll()
+        self._poller = asyncio.create_task(self._keep_polling(), name="nodes of Ironic")
+
+    # --- Machines
+
+    async def install(self, hw: Hardware) -> None:
+        node = await self._fresh(self._id(hw.device_id, hw))
+        await self._allocate(hw, node)
+        await self._deploy(hw.device_id, node["uuid"])
+
+    async def power_off(self, device_id: str) -> None:
+        await self._power(device_id, "power off", "power off")
+
+    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
+        await self._power(device_id, "power on", "power on")
+
+    async def reboot(self, device_id: str) -> None:
+        await self._power(device_id, "rebooting", "power on")
+
+    async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
+        if keep_disks:
+            # The boot service serves the boot script again; an undeployment could clean the disks.
+            await self.reboot(hw.device_id)
+            return
+        node_id = self._id(hw.device_id, hw)
+        node = await self._fresh(node_id)
+        if node["instance_uuid"] == hw.device_id:
+            await self._undeploy(hw.device_id, node_id)
+        await self.install(hw)
+
+    async def rescue(self, hw: Hardware) -> None:
+        await self.reboot(hw.device_id)
+
+    async def remove(self, device_id: str) -> None:
+        node_id = self._server_of(device_id)
+        if node_id is None:
+            return
+        node = await self._fresh(node_id, missing_is_error=False)
+        if not node:
+            LOG.warning("device %s is deleted, and its node %s is not in Ironic any more", device_id, node_id)
+            return
+        if node["instance_uuid"] not in (None, device_id):
+            # Never undeploy what another user of this Ironic has got meanwhile.
+            LOG.warning("device %s is deleted, and its node %s is in use by instance %s", device_id, node["name"], node["instance_uuid"])
+            return
+        await self._undeploy(device_id, node_id)
+
+    async def restore(self, hw: Hardware) -> None:
+        """Do nothing: a machine that exists runs on by itself."""
+
+    async def close(self) -> None:
+        if self._poller is not None:
+            self._poller.cancel()
+            await asyncio.gather(self._poller, return_exceptions=True)
+        self._client.close()
+
+    # --- operations
+
+    def _id(self, device_id: str, hw: Hardware | None = None) -> str:
+        node_id = hw.server_id if hw is not None else self._server_of(device_id)
+        if node_id is None:
+            raise MachineError(f"device {device_id} has no server")
+        return node_id
+
+    def _server_of(self, device_id: str) -> str | None:
+        server = self._of_world.service(Servers).of_device(device_id)
+        return server.id if server is not None else None
+
+    @property
+    def _of_world(self) -> World:
+        if self._world is None:
+            raise RuntimeError("the backend has not been started")
+        return self._world
+
+    def _note(self, device_id: str, type_: str, text: str) -> None:
+        """Record an event of a device, unless its record is gone already."""
+        LOG.info("%s: %s", device_id, text)
+        world = self._of_world
+        device = world.store[Device].get(device_id)
+        if device is not None:
+            record_event(world, device, type_, text)
+
+    async def _allocate(self, hw: Hardware, node: Node) -> None:
+        """Claim the node at Ironic, which other users may share."""
+        failures = 0
+        while node["instance_uuid"] != hw.device_id:
+            if node["instance_uuid"] is not None:
+                raise MachineError(f"server {node['name']} was taken by instance {node['instance_uuid']} of another user of this Ironic")
+            if (why := await self._allocation_error(hw.device_id, node)) is not None:
+                failures += 1
+                # Another user may have taken the node, which the next round sees; or the database of an Ironic was busy.
+                if failures == ATTEMPTS:
+                    raise MachineError(f"Ironic does not allocate server {node['name']}: {why}")
+                LOG.info("server %s, allocating again: %s", node["name"], why)
+            node = await self._fresh(node["uuid"])
+        self._note(hw.device_id, "server.allocated", f"Server {node['name']} allocated")
+
+    async def _allocation_error(self, id_: str, node: Node) -> str | None:
+        """Make an allocation and wait until Ironic has processed it. Returns Ironic's words for one that failed, which is deleted then."""
+        async with self._allocating:
+            await self._request(lambda: self._client.allocate(id_, node))
+            deadline = time.monotonic() + self._patience
+            while (allocation := await self._request(lambda: self._client.allocation(id_))) is not None:
+                if allocation["state"] == "active":
+                    return None
+                if allocation["state"] == "error" or time.monotonic() > deadline:
+                    await self._request(lambda: self._client.release(id_))
+                    return allocation["last_error"] or f"it is still {allocation['state']} after {self._patience:g} s"
+                await self._poll_after_now()
+        return "the allocation is gone"
+
+    async def _deploy(self, device_id: str, node_id: str) -> None:
+        """Bring a node to ``active``, from whatever state it is in."""
+        failures = 0
+        while True:
+            node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
+            state, name = node["provision_state"], node["name"]
+            if node["instance_uuid"] != device_id:
+                raise MachineError(f"server {name} lost its allocation: its instance is {node['instance_uuid'] or 'none'} now")
+            if state == "active":
+                break
+            if state == "deploy failed" and failures:
+                self._note(device_id, "server.deploy_failed", f"Deployment of server {name} failed: {node['last_error']}")
+                if failures == ATTEMPTS:
+                    raise MachineError(f"server {name} cannot be deployed: {node['last_error']}")
+            if state not in _DEPLOYABLE or node["maintenance"]:
+                raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
+            failures += 1
+            await self._request(partial(self._client.change, node_id, self._boot_from(node)))
+            self._note(device_id, "server.deploying", f"Server {name} is powered on and boots from the network")
+            await self._provision(node, "active")
+        if node["power_state"] == "power off":
+            await self._power(device_id, "power on", "power on", node_id)
+
+    def _boot_from(self, node: Node) -> list[dict[str, Any]]:
+        """Return the patch that has a node boot from the boot service: its ISO, or what DHCP and the boot service serve by PXE."""
+        if str(node["boot_interface"]).endswith("virtual-media"):
+            # The BMC fetches the ISO from the boot service itself: Ironic's own web server need not be reachable for it.
+            source: dict[str, Any] = {"boot_iso": f"{self._boot_url}/ipxe.iso", "ramdisk_image_download_source": "http"}
+        else:
+            # Ironic wants both; DHCP of this network leads to the boot service instead of what Ironic makes of them.
+            source = {"kernel": f"{self._boot_url}/ipxe.iso", "ramdisk": f"{self._boot_url}/ipxe.iso"}
+        return [{"op": "add", "path": "/instance_info", "value": source}]
+
+    async def _undeploy(self, device_id: str, node_id: str) -> None:
+        """Bring a node back to ``available``, cleaned, and without the device."""
+        failures = 0
+        while True:
+            node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
+            state, name = node["provision_state"], node["name"]
+            if state in {FREE, "manageable", "enroll"} and node["instance_uuid"] is None:
+                if state != FREE:
+                    await self._provision(node, "provide")
+                    continue
+                self._note(device_id, "server.free", f"Server {name} is free again")
+                return
+            if state == FREE:
+                await self._request(lambda: self._client.release(device_id))
+                await self._fresh(node_id)
+            elif state == "clean failed":
+                failures += 1
+                self._note(device_id, "server.clean_failed", f"Cleaning of server {name} failed: {node['last_error']}")
+                if failures == ATTEMPTS:
+                    raise MachineError(f"server {name} cannot be cleaned and is not offered: {node['last_error']}")
+                await self._request(lambda: self._client.change(node_id, [{"op": "replace", "path": "/maintenance", "value": False}]))
+                await self._provision(node, "manage")
+                await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
+            elif state == "error":
+                failures += 1
+                self._note(device_id, "server.undeploy_failed", f"Server {name} cannot be undeployed: {node['last_error']}")
+                if failures == ATTEMPTS:
+                    raise MachineError(f"server {name} cannot be undeployed and is not offered: {node['last_error']}")
+                await self._provision(node, "deleted")
+            elif node["maintenance"]:
+                raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
+            else:
+                if state == "active" and node["power_state"] == "power on":
+                    # Not every deploy interface does that.
+                    await self._power(device_id, "power off", "power off", node_id)
+                await self._provision(node, "deleted")
+                self._note(device_id, "server.cleaning", f"Server {name} is powered off and cleaned")
+
+    async def _power(self, device_id: str, target: str, expected: str, node_id: str | None = None) -> None:
+        node_id = node_id or self._id(device_id)
+        node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
+        if target != "rebooting" and node["power_state"] == expected:
+            return
+        await self._request(lambda: self._client.power(node_id, target))
+        # Ironic sets the power state of a reboot before it is over: the node is locked until then.
+        node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
+        if node["power_state"] != expected:
+            raise MachineError(f"server {node['name']} is {node['power_state'] or 'in an unknown power state'}: {node['last_error']}")
+
+    # --- calls
+
+    async def _request(self, call: Callable[[], Awaitable[R]]) -> R:
+        """Make a call, again while its node is locked or Ironic does not answer. Raises :class:`MachineError` with Ironic's words."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return await call()
+            except IronicError as error:
+                if not _is_passing(error) or time.monotonic() > deadline:
+                    raise MachineError(str(error)) from None
+                LOG.info("trying again: %s", error)
+            await self._poll_after_now()
+
+    async def _provision(self, node: Node, target: str) -> None:
+        """Request a change of the provision state. Whether it was accepted, the caller sees in the state that it reads next."""
+        try:
+            await self._client.provision(node["uuid"], target)
+        except IronicError as error:
+            if not _is_passing(error):
+                after = await self._fresh(node["uuid"])
+                if after["provision_state"] == node["provision_state"]:
+                    raise MachineError(f"server {node['name']}: {error}") from None
+            LOG.info("server %s: %s is requested again if need be: %s", node["name"], target, error)
+
+    async def _until(self, node_id: str, condition: Callable[[Node], bool]) -> Node:
+        """Return the node when ``condition`` holds, read after this call."""
+        while True:
+            node = await self._fresh(node_id)
+            if condition(node):
+                return node
+
+    async def _fresh(self, node_id: str, *, missing_is_error: bool = True) -> Node:
+        """Return the node as a poll that begins after this call reads it. Without it an empty dict, or :class:`MachineError`."""
+        await self._poll_after_now()
+        node = self._nodes.get(node_id)
+        if node is None and missing_is_error:
+            raise MachineError(f"node {node_id} is not in Ironic any more")
+        return node or {}
+
+    async def _poll_after_now(self) -> None:
+        """Wait for the end of a poll that begins now or later. Raises :class:`MachineError` when Ironic does not answer in time."""
+        needed = self._begun + 1
+        self._waiting += 1
+        self._wanted.set()
+        try:
+            async with asyncio.timeout(self._patience):
+                while self._ended < needed:
+                    await self._polled.wait()
+        except TimeoutError:
+            raise MachineError(f"Ironic has not answered for {self.poll_age:.0f} s") from None
+        finally:
+            self._waiting -= 1
+
+    async def _keep_polling(self) -> None:
+        reported = ""
+        while True:
+            if self._waiting:
+                # The pace of all waiters together.
+                await asyncio.sleep(self._busy)
+            else:
+                self._wanted.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), self._idle)
+            try:
+                await self._poll()
+                reported = ""
+            except IronicError as error:
+                if str(error) != reported:
+                    LOG.warning("the nodes cannot be read, trying again: %s", error)
+                    reported = str(error)
+            except Exception:
+                # An error of this server in one poll must not end all operations on machines.
+                LOG.exception("a poll of Ironic failed")
+
+    async def _poll(self) -> None:
+        self._begun += 1
+        serial = self._begun
+        nodes = {each["uuid"]: each for each in await self._client.nodes()}
+        if self.polls % _PORTS_EVERY == 0 or not nodes.keys() <= self._macs.keys():
+            macs = await self._client.ports()
+            self._macs = {id_: macs.get(id_, []) for id_ in nodes}
+        self.polls += 1
+        known = catalogue()
+        plans, metros = set(known.plans), set(known.metros)
+        servers = [found(node, self._macs.get(id_, []), plans=plans, metros=metros) for id_, node in nodes.items()]
+        self._of_world.service(Servers).refresh(servers)
+        self._nodes, self._answered, self._ended = nodes, time.monotonic(), serial
+        self._polled.set()
+        self._polled = asyncio.Event()
+
+
+def _is_passing(error: IronicError) -> bool:
+    """Whether a call can succeed later: Ironic does not answer or has no conductor (503), or the node is locked (409)."""
+    return error.status in {0, 409} or error.status >= 500
+
+
+def _described(node: Node) -> str:
+    """Return why a node cannot be used, in Ironic's words."""
+    reason = node["maintenance_reason"] or node["last_error"] or ""
+    state = f"in maintenance (provision state {node['provision_state']})" if node["maintenance"] else f"in state {node['provision_state']}"
+    return f"{state}{': ' + reason if reason else ''}"

@@ -1,0 +1,230 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server of the rack file as a node of Ironic: what the node has to be, and the JSON patch from what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from metal_api.catalogue.data import Catalogue
+from metal_api.ironic.mapping import EXTRA, METRO_TRAIT
+from metal_api.rack import REDFISH, Bmc, Rack, RackServer
+
+Node = Mapping[str, Any]
+Patch = dict[str, Any]
+
+PASSWORD_HASH: Final = "bmc_hash"  # noqa: S105 - the name of a key
+"""Key in ``extra.metal``, which only nodes made from a rack file have: salted hash of the BMC's password, which Ironic masks."""
+
+_VERSION: Final = "scrypt"
+_INTERFACES: Final[Mapping[str, Mapping[str, str]]] = {
+    "redfish": {
+        **{kind: "redfish" for kind in ("management", "power", "inspect")},
+        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+    },
+    "idrac": {
+        **{kind: "idrac-redfish" for kind in ("management", "power", "inspect")},
+        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+    },
+    "ipmi": {
+        **{"management": "ipmitool", "power": "ipmitool", "inspect": "no-inspect"},
+        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+    },
+    "fake-hardware": {kind: "fake" for kind in ("management", "power", "deploy", "boot")} | {"network": "noop"},
+}
+_VIRTUAL_MEDIA: Final = {"redfish": "redfish-virtual-media", "idrac": "idrac-redfish-virtual-media"}
+INTERFACES: Final = tuple(
+    f"{kind}_interface" for kind in ("bios", "boot", "deploy", "inspect", "management", "network", "power", "raid", "vendor")
+)
+
+
+class PasswordHashes:
+    """Salted hashes of passwords. All that one enrolment writes have one salt, so that a password of many BMCs is hashed once."""
+
+    def __init__(self) -> None:
+        self._salt = secrets.token_hex(16)
+
+    def new(self, password: str) -> str:
+        return _hashed(self._salt, password)
+
+    @staticmethod
+    def matches(known: str, password: str) -> bool:
+        """Return whether ``known`` is a hash of ``password``. A text that is no hash matches none."""
+        version, _unused, rest = known.partition("$")
+        salt, separator, _unused = rest.partition("$")
+        return version == _VERSION and bool(separator) and hmac.compare_digest(known, _hashed(salt, password))
+
+
+@lru_cache(maxsize=1024)
+def _hashed(salt: str, password: str) -> str:
+    # Whoever may read nodes of Ironic can try passwords against the hash: each try has to be expensive (30 ms, 16 MiB).
+    digest = hashlib.scrypt(password.encode(), salt=salt.encode(), n=1 << 14, r=8, p=1)
+    return f"{_VERSION}${salt}${digest.hex()}"
+
+
+def is_enrolled(node: Node) -> bool:
+    """Return whether a node was made from a rack file."""
+    return bool(((node.get("extra") or {}).get(EXTRA) or {}).get(PASSWORD_HASH))
+
+
+def stored_address(node: Node) -> str:
+    """Return the address of a node's server, empty if none is stored."""
+    return str(((node.get("extra") or {}).get(EXTRA) or {}).get("address") or "")
+
+
+def interfaces(server: RackServer) -> dict[str, str]:
+    """Return the hardware interfaces of a server's node by their fields."""
+    driver = server.bmc.driver
+    found = {f"{kind}_interface": name for kind, name in _INTERFACES[driver].items()}
+    if driver != "fake-hardware":
+        found["boot_interface"] = _VIRTUAL_MEDIA[driver] if server.boot == "virtual-media" else "ipxe"
+    return found
+
+
+def driver_info(bmc: Bmc) -> dict[str, Any]:
+    """Return how the driver connects to a BMC, without the password."""
+    if bmc.driver in REDFISH:
+        found: dict[str, Any] = {"redfish_address": bmc.address, "redfish_username": bmc.user, "redfish_verify_ca": bmc.verify_ca}
+        if bmc.system:
+            found["redfish_system_id"] = bmc.system
+    elif bmc.driver == "ipmi":
+        host, _unused, port = bmc.address.partition(":")
+        found = {"ipmi_address": host, "ipmi_username": bmc.user} | ({"ipmi_port": port} if port else {})
+    else:
+        return {}
+    # The boot from the network is for once: after an installation the server boots from its disk.
+    return found | {"force_persistent_boot_device": "Never"}
+
+
+def password_key(bmc: Bmc) -> str:
+    """Return the key of ``driver_info`` with the password, empty if the driver has none."""
+    return "redfish_password" if bmc.driver in REDFISH else "ipmi_password" if bmc.driver == "ipmi" else ""
+
+
+def new_node(server: RackServer, address: str, hashes: PasswordHashes) -> dict[str, Any]:
+    """Return the body that creates the node of a server."""
+    bmc, key = server.bmc, password_key(server.bmc)
+    body: dict[str, Any] = {
+        "name": server.name,
+        "driver": bmc.driver,
+        **interfaces(server),
+        "driver_info": driver_info(bmc) | ({key: bmc.password} if key else {}),
+        "properties": {"cpu_arch": _architecture(server), "capabilities": f"boot_mode:{server.firmware}"},
+        "extra": {EXTRA: _extra(server, address) | {PASSWORD_HASH: hashes.new(bmc.password)}},
+    }
+    return body | ({"resource_class": server.plan} if server.plan else {})
+
+
+def bmc_patches(server: RackServer, node: Node, hashes: PasswordHashes) -> tuple[list[Patch], list[str]]:
+    """Return the patch that changes how Ironic reaches the BMC, and the names of what it changes. The password is sent if it is another."""
+    bmc, key = server.bmc, password_key(server.bmc)
+    known, desired = node.get("driver_info") or {}, driver_info(bmc)
+    extra = (node.get("extra") or {}).get(EXTRA) or {}
+    is_same_driver = node["driver"] == bmc.driver
+    is_same_password = is_same_driver and hashes.matches(str(extra.get(PASSWORD_HASH) or ""), bmc.password) and (not key or key in known)
+    changed = [name for name, value in desired.items() if known.get(name) != value]
+    gone = [name for name in ("redfish_system_id", "ipmi_port") if name in known and name not in desired]
+    if is_same_driver and is_same_password and not changed and not gone:
+        return [], []
+    patches: list[Patch] = []
+    if not is_same_driver:
+        patches += [_set("/driver", bmc.driver), _set("/driver_info", desired | ({key: bmc.password} if key else {}))]
+    else:
+        patches += [_set(f"/driver_info/{name}", desired[name]) for name in changed]
+        patches += [{"op": "remove", "path": f"/driver_info/{name}"} for name in gone]
+        if key and not is_same_password:
+            patches.append(_set(f"/driver_info/{key}", bmc.password))
+    names = [*(["driver"] if not is_same_driver else []), *changed, *gone, *([] if is_same_password else ["password of the BMC"])]
+    if not is_same_password:
+        patches.append(_set(f"/extra/{EXTRA}/{PASSWORD_HASH}", hashes.new(bmc.password)))
+    return patches, names
+
+
+def description_patches(server: RackServer, node: Node, address: str) -> tuple[list[Patch], list[str]]:
+    """Return the patch of what is only described: the project that a server is reserved for, and its address."""
+    extra = (node.get("extra") or {}).get(EXTRA) or {}
+    desired = _extra(server, address)
+    changed = [key for key, value in desired.items() if (extra.get(key) or "") != value]
+    return [_set(f"/extra/{EXTRA}/{key}", desired[key]) for key in changed], changed
+
+
+def hardware_patches(server: RackServer, node: Node) -> tuple[list[Patch], list[str]]:
+    """Return the patch of what only a free server can change: interfaces, plan, firmware, architecture."""
+    desired = interfaces(server) | ({"resource_class": server.plan} if server.plan else {})
+    changed = {key: value for key, value in desired.items() if node.get(key) != value}
+    patches = [_set(f"/{key}", value) for key, value in changed.items()]
+    properties = node.get("properties") or {}
+    capabilities = _capabilities(str(properties.get("capabilities") or ""), server.firmware)
+    hardware: dict[str, Any] = {"capabilities": capabilities}
+    if server.plan:
+        hardware["cpu_arch"] = _architecture(server)
+    for key, value in hardware.items():
+        if properties.get(key) != value:
+            patches.append(_set(f"/properties/{key}", value))
+            changed[{"capabilities": "firmware"}.get(key, key)] = value
+    return patches, ["plan" if key == "resource_class" else key for key in changed]
+
+
+def metro_changes(traits: Iterable[str], trait: str) -> tuple[list[str], list[str]]:
+    """Return the traits to add and to remove, so that ``trait`` is the only one of a metro."""
+    known = set(traits)
+    return sorted({trait} - known), sorted(each for each in known if each.startswith(METRO_TRAIT) and each != trait)
+
+
+def plan_of(found: Mapping[str, Any], rack: Rack) -> str:
+    """Return the slug of the plan that inspected hardware is: the largest one whose memory, cores and drives the hardware has.
+
+    ``found``: ``memory_mb``, ``threads`` (0 if the BMC does not report them), ``disks_gb`` (empty if it does not), ``cpu_arch``. Plans of
+    the rack come before those of the vendor. Empty if the hardware is smaller than all of them.
+    """
+    arm = found["cpu_arch"] == "aarch64"
+    vendors = [(each.slug, each.memory_gb, each.cores, each.drives) for each in Catalogue().plans.values()]
+    for plans in ([(each.slug, each.memory_gb, each.cores, each.drives) for each in rack.plans], vendors):
+        fitting = [
+            (memory, cores, sum(_sizes(drives)), slug)
+            for slug, memory, cores, drives in plans
+            if slug.endswith(".arm64") == arm
+            # Firmware keeps some memory for itself.
+            and memory * 1024 * 0.96 <= found["memory_mb"]
+            and (not found["threads"] or cores <= found["threads"])
+            and (not found["disks_gb"] or _has_drives(found["disks_gb"], _sizes(drives)))
+        ]
+        if fitting:
+            return max(fitting)[3]
+    return ""
+
+
+def _sizes(drives: Sequence[Mapping[str, Any]]) -> list[int]:
+    return sorted((int(each["size_gb"]) for each in drives for _unused in range(int(each["count"]))), reverse=True)
+
+
+def _has_drives(disks: Sequence[float], sizes: Sequence[int]) -> bool:
+    """Return whether each drive of a plan is a disk of its own at least as large (within 5 %: makers round differently)."""
+    largest = sorted(disks, reverse=True)
+    return len(largest) >= len(sizes) and all(disk >= size * 0.95 for disk, size in zip(largest, sizes, strict=False))
+
+
+def _extra(server: RackServer, address: str) -> dict[str, str]:
+    return {"address": address, "reserved_for": server.reserved_for}
+
+
+def _architecture(server: RackServer) -> str:
+    return "aarch64" if server.plan.endswith(".arm64") else "x86_64"
+
+
+def _capabilities(known: str, firmware: str) -> str:
+    """Return a node's capabilities (``name:value,...``) with this boot mode."""
+    kept = [each for each in known.split(",") if each and not each.startswith("boot_mode:")]
+    desired = f"boot_mode:{firmware}"
+    return known if desired in known.split(",") else ",".join([desired, *kept])
+
+
+def _set(path: str, value: Any) -> Patch:
+    # "add" also replaces a key that is there.
+    return {"op": "add", "path": path, "value": value}

@@ -1,0 +1,215 @@
+"""An Ironic with nodes of its fake hardware, and a Metal API on it: a node that is powered on boots as a machine does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+
+from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.core.clock import Clock
+from metal_api.core.machines import Hardware
+from metal_api.core.world import Environment
+from metal_api.ironic.client import IronicClient
+from metal_api.ironic.embedded import EmbeddedIronic, Site
+from metal_api.ironic.machines import IronicMachines
+from metal_api.ironic.mapping import metro_trait
+from metal_api.servers import Servers
+from metal_api.world import MetalWorld
+from sandbox.loopback import PUBLIC, private_network
+from tests.metal_api.conftest import NO_TLS, Sandbox, ScriptedMachines, serving
+from tests.ports import free_ports
+
+R = TypeVar("R")
+PLAN = "c3.small.x86"
+METRO = "da"
+
+
+class Background:
+    """An event loop in a thread, for what outlives the loop of one test."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class FakeRack:
+    """The Ironic of the tests. Its process is kept running by :class:`Background`."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        self._background = Background()
+        (port,) = free_ports(1)
+        self.ironic = EmbeddedIronic(folder, programs, port, Site("http://127.0.0.1:9", fake_hardware=True, power_sync=5))
+        self._background.run(self.ironic.start())
+        self.connection = self.ironic.access.connect()
+        self._created = 0
+
+    def client(self) -> IronicClient:
+        return IronicClient(self.ironic.access.connect())
+
+    def enrol(self, count: int, *, plan: str = PLAN, metro: str = METRO, **fields: Any) -> list[str]:
+        """Make nodes available, and return their UUIDs."""
+        bare = self.connection.baremetal
+        ids = []
+        for _unused in range(count):
+            self._created += 1
+            node = bare.create_node(
+                **{
+                    "name": f"r1-u{self._created:03d}",
+                    "driver": "fake-hardware",
+                    "boot_interface": "fake",
+                    "deploy_interface": "fake",
+                    "management_interface": "fake",
+                    "power_interface": "fake",
+                    "resource_class": plan,
+                    "properties": {"cpu_arch": "x86_64"},
+                    "provision_state": "enroll",
+                    **fields,
+                }
+            )
+            bare.create_port(node_uuid=node.id, address=f"52:54:00:00:{self._created >> 8:02x}:{self._created & 255:02x}")
+            bare.put(f"/nodes/{node.id}/traits", json={"traits": [metro_trait(metro)]}, microversion="1.80")
+            ids.append(node.id)
+        for target, expected in (("manage", "manageable"), ("provide", "available")):
+            for id_ in ids:
+                bare.set_node_provision_state(id_, target)
+            bare.wait_for_nodes_provision_state(ids, expected, timeout=120)
+        for id_ in ids:
+            # Fake hardware has no power state before it gets one.
+            bare.set_node_power_state(id_, "power off")
+        return ids
+
+    def node(self, id_: str) -> dict[str, Any]:
+        answer = self.connection.baremetal.get(f"/nodes/{id_}", microversion="1.80")
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def change(self, id_: str, **fields: Any) -> None:
+        patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in fields.items()]
+        answer = self.connection.baremetal.patch(f"/nodes/{id_}", json=patch, microversion="1.80")
+        assert answer.status_code == 200, answer.text
+
+    def empty(self) -> None:
+        """Delete all nodes and allocations, whatever their state."""
+        bare = self.connection.baremetal
+        for allocation in list(bare.allocations()):
+            bare.patch(f"/nodes/{allocation.node_id}", json=[{"op": "add", "path": "/maintenance", "value": True}], microversion="1.80")
+        for node in list(bare.nodes(details=True)):
+            if node.provision_state not in {"available", "manageable", "enroll"} or node.instance_id:
+                bare.set_node_maintenance(node)
+            bare.wait_for_node_reservation(node, timeout=60)
+            bare.delete_node(node)
+        for allocation in list(bare.allocations()):
+            bare.delete_allocation(allocation)
+
+    def close(self) -> None:
+        self._background.run(self.ironic.stop())
+        self._background.close()
+
+
+class BootingMachines(ScriptedMachines):
+    """The backend under test; each node that it has powered on boots, unless the test says that it never does."""
+
+    def __init__(self, backend: IronicMachines) -> None:
+        super().__init__()
+        self.backend = backend
+
+    async def install(self, hw: Hardware) -> None:
+        await self.backend.install(hw)
+        await super().install(hw)
+
+    async def power_off(self, device_id: str) -> None:
+        await self.backend.power_off(device_id)
+        await super().power_off(device_id)
+
+    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
+        await self.backend.power_on(device_id, hw=hw)
+        await super().power_on(device_id, hw=hw)
+
+    async def reboot(self, device_id: str) -> None:
+        await self.backend.reboot(device_id)
+        await super().reboot(device_id)
+
+    async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
+        await self.backend.reinstall(hw, keep_disks=keep_disks)
+        await super().reinstall(hw, keep_disks=keep_disks)
+
+    async def rescue(self, hw: Hardware) -> None:
+        await self.backend.rescue(hw)
+        await super().rescue(hw)
+
+    async def remove(self, device_id: str) -> None:
+        await self.backend.remove(device_id)
+        await super().remove(device_id)
+
+    async def close(self) -> None:
+        await super().close()
+        await self.backend.close()
+
+
+@dataclass
+class RackApi(Sandbox):
+    """A Metal API whose machines are nodes."""
+
+    rack: FakeRack = field(kw_only=True)
+    backend: IronicMachines = field(kw_only=True)
+
+    async def events(self, id_: str) -> list[str]:
+        answer = await self.api.get(f"/devices/{id_}/events", params={"per_page": "1000"})
+        return [f"{each['type']}: {each['body']}" for each in answer.json()["events"]]
+
+    def free(self, plan: str = PLAN, metro: str = METRO) -> int:
+        """How many servers can be ordered."""
+        return len(self.world.service(Servers).free(metro, plan))
+
+    async def node(self, id_: str) -> dict[str, Any]:
+        return await asyncio.to_thread(self.rack.node, id_)
+
+
+@asynccontextmanager
+async def rack_api(
+    state: Path, rack: FakeRack, *, hooks: Sequence[Any] = (), is_simulated: bool = False, boot_timeout: float = 60, patience: float = 60
+) -> AsyncIterator[RackApi]:
+    api_port, boot_port, metadata_port = free_ports(3)
+    url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
+    environment = Environment(
+        boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), is_simulated=is_simulated, boot_timeout=boot_timeout
+    )
+    client = await asyncio.to_thread(rack.client)
+    backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=0.1, patience=patience)
+    machines = BootingMachines(backend)
+    machines.boot_url = boot_url
+    world = MetalWorld(state, Clock(20_000), machines, environment=environment, seed=1)
+    apps = {api_port: create_metal_app(world, {}), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
+    async with (
+        serving(apps),
+        httpx.AsyncClient(
+            base_url=f"{url}/metal/v1",
+            headers={"X-Auth-Token": world.token},
+            timeout=20,
+            verify=NO_TLS,
+            event_hooks={"response": list(hooks)},
+        ) as api,
+    ):
+        await backend.start(world)
+        await world.start()
+        try:
+            yield RackApi(world, machines, url, api, api, boot_url, metadata_url, rack=rack, backend=backend)
+        finally:
+            await machines.close()
+            await world.close()

@@ -1,0 +1,157 @@
+"""Devices that are nodes of an Ironic: ordered, powered, reinstalled, deleted, and what is told of each failure."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.metal_api.ironic.fake_rack import METRO, PLAN, FakeRack, RackApi, rack_api
+
+ORDER = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
+NO_SERVER = "There aren't available servers in that metro"
+
+
+async def _offered(api: RackApi, count: int, **fields: Any) -> list[str]:
+    found = await asyncio.to_thread(api.rack.enrol, count, **fields)
+    await api.until(lambda: api.free() == count)
+    return found
+
+
+async def _gone(api: RackApi, id_: str) -> None:
+    answer = await api.api.delete(f"/devices/{id_}")
+    assert answer.status_code == 204, answer.text
+    await api.until(lambda: api.state(id_) == "gone")
+
+
+async def test_a_device_is_a_node(api: RackApi) -> None:
+    (node_id,) = await _offered(api, 1)
+    device = await api.active(hostname="w1")
+    node = await api.node(node_id)
+    assert node["provision_state"] == "active"
+    assert node["instance_uuid"] == device["id"]
+    assert node["power_state"] == "power on"
+    assert node["instance_info"]["ramdisk"] == f"{api.boot_url}/ipxe.iso"
+    events = await api.events(device["id"])
+    assert f"server.allocated: Server {node['name']} allocated" in events
+    await _act(api, device["id"], "power_off", "inactive")
+    assert (await api.node(node_id))["power_state"] == "power off"
+    await _act(api, device["id"], "power_on", "active")
+    assert (await api.node(node_id))["power_state"] == "power on"
+    await _gone(api, device["id"])
+    node = await api.node(node_id)
+    assert (node["provision_state"], node["instance_uuid"], node["power_state"]) == ("available", None, "power off")
+    await api.until(lambda: api.free() == 1)
+
+
+async def _act(api: RackApi, id_: str, action: str, expected: str, **options: Any) -> None:
+    answer = await api.api.post(f"/devices/{id_}/actions", json={"type": action, **options})
+    assert answer.status_code == 202, answer.text
+    await api.until(lambda: api.state(id_) == expected)
+
+
+async def test_no_more_devices_than_nodes(api: RackApi) -> None:
+    await _offered(api, 1)
+    assert await _capacity(api) == {"level": "critical", "available_servers": 1}
+    await api.active(hostname="w1")
+    assert await _capacity(api) == {"level": "unavailable", "available_servers": 0}
+    assert await api.errors("POST", f"{api.project}/devices", json=ORDER) == [NO_SERVER]
+
+
+async def _capacity(api: RackApi) -> Any:
+    answer = await api.api.get("/capacity/metros", params={"metro": METRO, "plan": PLAN})
+    return answer.json()["capacity"][METRO][PLAN]
+
+
+async def test_orders_at_once_get_a_node_each(api: RackApi) -> None:
+    await _offered(api, 4)
+    answers = await asyncio.gather(*(api.api.post(f"{api.project}/devices", json=ORDER) for _unused in range(6)))
+    created = [each.json()["id"] for each in answers if each.status_code == 201]
+    assert sorted(each.status_code for each in answers) == [201] * 4 + [422] * 2
+    await api.until(lambda: all(api.state(each) == "active" for each in created))
+    nodes = await asyncio.to_thread(lambda: list(api.rack.connection.baremetal.nodes(details=True)))
+    assert sorted(each.instance_id for each in nodes) == sorted(created)
+
+
+async def test_a_reinstallation_deploys_again(api: RackApi) -> None:
+    (node_id,) = await _offered(api, 1)
+    device = await api.active(hostname="w1")
+    calls = api.backend.calls["provision active"]
+    answer = await api.api.post(f"/devices/{device['id']}/actions", json={"type": "reinstall", "operating_system": "custom_ipxe"})
+    assert answer.status_code == 202, answer.text
+    await api.until(lambda: api.state(device["id"]) == "reinstalling")
+    await api.until(lambda: api.state(device["id"]) == "active")
+    assert api.backend.calls["provision active"] == calls + 1
+    assert (await api.node(node_id))["instance_uuid"] == device["id"]
+
+
+async def test_a_node_in_maintenance_is_not_offered(api: RackApi) -> None:
+    (node_id,) = await _offered(api, 1)
+    await asyncio.to_thread(api.rack.change, node_id, maintenance=True)
+    await api.until(lambda: api.free() == 0)
+    assert await api.errors("POST", f"{api.project}/devices", json=ORDER) == [NO_SERVER]
+    await asyncio.to_thread(api.rack.change, node_id, maintenance=False)
+    await api.until(lambda: api.free() == 1)
+
+
+async def test_a_node_of_another_user_is_not_offered(api: RackApi) -> None:
+    (node_id,) = await _offered(api, 1)
+    await asyncio.to_thread(api.rack.change, node_id, instance_uuid="5f6e9a00-0000-4000-8000-000000000001")
+    await api.until(lambda: api.free() == 0)
+    await asyncio.to_thread(api.rack.change, node_id, instance_uuid=None)
+    await api.until(lambda: api.free() == 1)
+
+
+async def test_a_node_that_another_user_takes_first_is_never_deployed(api: RackApi) -> None:
+    """Between the poll that offers it and the order: Ironic decides."""
+    (node_id,) = await _offered(api, 1)
+    taken = asyncio.to_thread(api.rack.change, node_id, instance_uuid="5f6e9a00-0000-4000-8000-000000000001")
+    order = api.api.post(f"{api.project}/devices", json=ORDER)
+    _unused, answer = await asyncio.gather(taken, order)
+    assert answer.status_code == 201
+    id_ = answer.json()["id"]
+    await api.until(lambda: api.state(id_) == "failed")
+    assert any("taken by instance 5f6e9a00" in each for each in await api.events(id_)), await api.events(id_)
+    node = await api.node(node_id)
+    assert node["provision_state"] == "available"
+    await _gone(api, id_)
+    assert (await api.node(node_id))["instance_uuid"] == "5f6e9a00-0000-4000-8000-000000000001"
+    await asyncio.to_thread(api.rack.change, node_id, instance_uuid=None)
+
+
+async def test_a_failed_deployment_is_told_in_events(api: RackApi) -> None:
+    # The kernel of its PXE boot cannot be had: the boot service of this test has none.
+    (node_id,) = await _offered(api, 1, boot_interface="ipxe", deploy_interface="ramdisk")
+    device = await api.create(hostname="w1")
+    await api.until(lambda: api.state(device["id"]) == "failed", 60)
+    events = await api.events(device["id"])
+    failures = [each for each in events if each.startswith("server.deploy_failed")]
+    assert len(failures) == 3, events
+    assert "ipxe.iso" in failures[0], failures
+    assert any(each.startswith("provisioning.failed: server r1-u") for each in events), events
+    await _gone(api, device["id"])
+    await api.until(lambda: api.free() == 1)
+    assert (await api.node(node_id))["instance_uuid"] is None
+
+
+async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeRack) -> None:
+    async with rack_api(tmp_path / "state", rack, boot_timeout=1.0) as api:
+        await _offered(api, 1)
+        api.machines.boots = False
+        device = await api.create(hostname="w1")
+        await api.until(lambda: api.state(device["id"]) == "failed")
+        assert any("has not asked the boot service in 1 s" in each for each in await api.events(device["id"]))
+        # Its server is still its own until it is deleted.
+        assert api.free() == 0
+        await _gone(api, device["id"])
+        await api.until(lambda: api.free() == 1)
+
+
+async def test_polls_do_not_grow_with_the_devices(api: RackApi) -> None:
+    await _offered(api, 8)
+    before = api.backend.polls
+    lists = api.backend.calls["list nodes"]
+    devices = [await api.create(hostname=f"w{number}") for number in range(8)]
+    await api.until(lambda: all(api.state(each["id"]) == "active" for each in devices))
+    assert api.backend.calls["list nodes"] - lists <= api.backend.polls - before + 1
+    assert api.backend.calls["create allocation"] == 8

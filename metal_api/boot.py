@@ -8,16 +8,18 @@ Callers are identified by source address, as in the metadata service.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route as HttpRoute
 from starlette.types import ASGIApp
 
+from metal_api import boot_iso
 from metal_api.catalogue.data import catalogue
 from metal_api.core.bodies import Bounded
 from metal_api.core.world import World
@@ -25,6 +27,7 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.devices.services import machine_endpoint
 from metal_api.events import record_event
+from metal_api.servers import Server
 
 
 def script(world: World, device: Device) -> str | None:
@@ -111,10 +114,25 @@ def _json(body: bytes) -> dict[str, Any]:
     return found
 
 
-def create_boot_app(world: World) -> ASGIApp:
-    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``."""
+def _warn_of_address(world: World, mac: str, address: str) -> None:
+    """Record for a device that its machine called from an address that is not its own: the device cannot boot so."""
+    wanted = mac.replace("-", ":").lower()
+    server = next((each for each in world.store[Server] if wanted in each.macs), None)
+    device = world.store[Device].get(server.device_id) if server is not None and server.device_id else None
+    if device is None or server is None or not server.address:
+        return
+    text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {wanted}"
+    record_event(world, device, "server.wrong_address", text)
+
+
+def create_boot_app(world: World, media: Path | None = None) -> ASGIApp:
+    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media``, the folder of the boot ISO, also
+    ``GET /ipxe.iso`` for BMCs and ``GET /boot.ipxe``, the script that is in it.
+    """
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
+        if device is None and (mac := request.query_params.get("mac")):
+            _warn_of_address(world, mac, request.client.host if request.client else "")
         text = script(world, device) if device is not None else None
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 
@@ -139,4 +157,9 @@ def create_boot_app(world: World) -> ASGIApp:
         HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
         HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
     ]
+    if media is not None:
+        routes += [
+            HttpRoute("/ipxe.iso", lambda _request: FileResponse(media / "ipxe.iso", media_type="application/octet-stream")),
+            HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(world.environment.boot_url))),
+        ]
     return Bounded(Starlette(routes=routes))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of a new sandbox: a user with an organization, a project, a token and an SSH key, the same for the same seed."""
+"""The objects of a new state folder: a user with an organization, a project and a token."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import base64
 import hashlib
 import random
 import uuid
+from dataclasses import dataclass
 
 from metal_api.accounts.members import add_user
 from metal_api.accounts.record import ApiKey, User
@@ -16,42 +17,65 @@ from metal_api.core.world import World
 from metal_api.ssh_keys import SshKey, fingerprint
 
 
-def first_start(world: World, seed: int) -> None:
+@dataclass(frozen=True)
+class Owner:
+    """The first user. ``seed``: ids and token are computed from it; None: they are random. ``has_ssh_key``: one of which no private half
+    exists, so that orders of devices need no ``no_ssh_keys``.
+    """
+
+    first_name: str
+    last_name: str
+    email: str
+    project: str
+    seed: int | None = None
+    has_ssh_key: bool = False
+
+
+def of_sandbox(seed: int) -> Owner:
+    """Return the first user of a sandbox: like nearly every account with an SSH key."""
+    return Owner("Sandbox", "User", "user@sandbox.test", "sandbox", seed, has_ssh_key=True)
+
+
+def first_start(world: World, owner: Owner) -> None:
     if len(world.store[User]):
         return
-    chance = random.Random(f"equinix_metal.openshift sandbox {seed}")  # noqa: S311 - the values have to be reproducible
+    # A seed is for values that have to be reproducible.
+    chance = random.SystemRandom() if owner.seed is None else random.Random(f"equinix_metal.openshift sandbox {owner.seed}")  # noqa: S311
 
     def new_id() -> str:
         return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
     now = world.now()
     user_id, organization_id, project_id = new_id(), new_id(), new_id()
-    key = (
-        "ssh-ed25519 "
-        + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0 " + hashlib.sha256(b"nobody has the private half of this key").digest()).decode()
-    )
     with world.store.transaction():
-        add_user(world, "Sandbox", "User", "user@sandbox.test", (user_id, organization_id, project_id), project_name="sandbox")
+        ids = (user_id, organization_id, project_id)
+        add_user(world, owner.first_name, owner.last_name, owner.email, ids, project_name=owner.project)
         world.store.put(
             ApiKey(
                 id=new_id(),
                 token="".join(chance.choices("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", k=32)),
-                description="sandbox",
+                description=owner.project,
                 read_only=False,
                 user_id=user_id,
                 created_at=now,
                 updated_at=now,
             )
         )
-        # Like nearly every account: without a key, each order of a device would need no_ssh_keys.
-        world.store.put(
-            SshKey(
-                id=new_id(),
-                label="sandbox",
-                key=f"{key} user@sandbox.test",
-                fingerprint=fingerprint(key),
-                user_id=user_id,
-                created_at=now,
-                updated_at=now,
+        if owner.has_ssh_key:
+            key = (
+                "ssh-ed25519 "
+                + base64.b64encode(
+                    b"\0\0\0\x0bssh-ed25519\0\0\0 " + hashlib.sha256(b"nobody has the private half of this key").digest()
+                ).decode()
             )
-        )
+            world.store.put(
+                SshKey(
+                    id=new_id(),
+                    label=owner.project,
+                    key=f"{key} {owner.email}",
+                    fingerprint=fingerprint(key),
+                    user_id=user_id,
+                    created_at=now,
+                    updated_at=now,
+                )
+            )

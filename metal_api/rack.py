@@ -8,12 +8,26 @@ See docs/your-own-rack.md for the file. Secrets are never in it: a password is i
 
 from __future__ import annotations
 
+import ipaddress
+import os
+import re
+import stat
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Literal
+from typing import Any, Final, Literal, TypeVar, cast
+from urllib.parse import urlsplit
 
-Driver = Literal["redfish", "ipmi", "idrac", "ilo", "fake-hardware"]
+import yaml
+
+from metal_api.catalogue.data import Catalogue
+
+Driver = Literal["redfish", "ipmi", "idrac", "fake-hardware"]
+REDFISH: Final = frozenset({"redfish", "idrac"})
+"""The drivers that talk Redfish to the BMC."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -94,3 +108,469 @@ class RackError(Exception):
     def __init__(self, path: Path, problems: list[str]) -> None:
         super().__init__(f"{path}: " + "; ".join(problems))
         self.problems = problems
+
+
+def load(path: Path) -> Rack:
+    """Return the rack of a rack file, with the passwords of its BMCs. Raises :class:`RackError` with all problems of the file."""
+    try:
+        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a SafeLoader
+    except (OSError, UnicodeDecodeError) as error:
+        raise RackError(path, [f"the file cannot be read: {error}"]) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+        raise RackError(path, [f"{place}{error.problem or error.context}"]) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise RackError(path, [f"the file is not YAML: {error}"]) from None
+    reader = _Reader(path.parent)
+    rack = reader.rack(data)
+    if reader.problems:
+        raise RackError(path, reader.problems)
+    return rack
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without its traps in a rack file: a MAC address of digits is no number to base 60, Norway (NO) is not false, and a key that
+    is there twice is an error instead of the last one.
+    """
+
+    yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 - as the base class has it
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys: set[str] = set()
+        for key, _unused in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in keys:
+                    raise yaml.constructor.ConstructorError(None, None, f"the key {key.value!r} is there twice", key.start_mark)
+                keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|false|False", "tTfF"),
+    ("int", r"-?(?:0|[1-9][0-9]*)", "-0123456789"),
+    ("float", r"-?[0-9]+\.[0-9]+", "-0123456789"),
+    ("null", r"~|null|", "~n\0"),
+    ("merge", r"<<", "<"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), ["" if c == "\0" else c for c in _first])
+
+_METRO: Final = re.compile(r"[a-z][a-z0-9]{1,9}")
+_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,50}\.(?:x86|arm64)")
+_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_INTERFACE: Final = re.compile(r"[^\s/]{1,15}")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
+_DEFAULTS: Final = frozenset({"metro", "plan", "reserved_for", "boot", "firmware", "bmc"})
+_BMC_DEFAULTS: Final = frozenset({"driver", "user", "password_file", "password_env", "verify_ca", "system"})
+_WIDEST_MODE: Final = 0o640
+_LONGEST_PASSWORD: Final = 1024
+_MISSING: Final = object()
+_KINDS: Final[dict[type, str]] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+class _Fields:
+    """The keys of a mapping in the file, each taken once. ``place``: precedes its problems."""
+
+    def __init__(self, place: str, data: object, problems: list[str]) -> None:
+        self.place, self._problems = place, problems
+        self._data: dict[str, Any] = {}
+        if isinstance(data, dict):
+            self._data = {str(key): value for key, value in data.items()}
+        else:
+            self.problem(f"has to be a mapping, not {data!r}")
+
+    def problem(self, text: str) -> None:
+        self._problems.append(f"{self.place}: {text}" if self.place else text)
+
+    def __contains__(self, key: str) -> bool:
+        return self._data.get(key) is not None
+
+    def take_any(self, key: str) -> object:
+        return self._data.pop(key, None)
+
+    def take(self, key: str, kind: type[T], default: object = _MISSING) -> T:
+        """Return the value of a key. A key without value is not there. After a problem, an empty value of the right kind is returned."""
+        value = self._data.pop(key, None)
+        if value is None:
+            if default is _MISSING:
+                self.problem(f"{key} is missing")
+                return kind()
+            return cast(T, default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            self.problem(f"{key} has to be {_KINDS[kind]}, not {value!r}")
+            return kind()
+        return value
+
+    def matching(self, key: str, pattern: re.Pattern[str], meaning: str, default: object = _MISSING) -> str:
+        value = self.take(key, str, default)
+        if value and pattern.fullmatch(value) is None:
+            self.problem(f"{key} {value!r} is not {meaning}")
+        return value
+
+    def one_of(self, key: str, choices: Sequence[str], default: object = _MISSING) -> str:
+        value = self.take(key, str, default)
+        if value and value not in choices:
+            self.problem(f"{key} {value!r} is not one of {', '.join(choices)}")
+        return value
+
+    def parsed(self, key: str, parse: Callable[[str], T], meaning: str, default: object = _MISSING) -> T | None:
+        """Return ``parse`` of a text; None if there is none or it raises ValueError."""
+        value = self.take(key, str, default)
+        if not value:
+            return None
+        try:
+            return parse(value)
+        except ValueError as error:
+            self.problem(f"{key} {value!r} is not {meaning}: {error}")
+            return None
+
+    def end(self) -> None:
+        """Report the keys that were not taken."""
+        for key in self._data:
+            self.problem(f"unknown key {key!r}")
+
+
+class _Reader:
+    """``folder``: that paths of password files are relative to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.problems: list[str] = []
+        self._folder = folder
+        self._passwords: dict[tuple[str, str], str] = {}
+
+    def rack(self, data: object) -> Rack:
+        top = _Fields("", data, self.problems)
+        if not isinstance(data, dict):
+            return Rack(())
+        metros = [self._metro(place, each) for place, each in _listed(top, "metros", "code")]
+        plans = [self._plan(place, each) for place, each in _listed(top, "plans", "slug", [])]
+        defaults = self._defaults(top.take("defaults", dict, {}))
+        servers = [(place, self._server(place, _merged(defaults, each))) for place, each in _listed(top, "servers", "name", [])]
+        top.end()
+        if not metros and "metros" in data:
+            self.problems.append("metros: has to have at least one metro")
+        rack = Rack(
+            tuple(each for each in metros if each is not None),
+            tuple(each for each in plans if each is not None),
+            tuple(s for _, s in servers),
+        )
+        self._check_metros(rack)
+        self._unique("plans", [(f"plan {each.slug}", each.slug) for each in rack.plans], "the slug")
+        self._check_servers(rack, servers, are_metros_good=None not in metros, are_plans_good=None not in plans)
+        return rack
+
+    def _defaults(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return those keys of ``defaults`` that servers can have: an unknown one is reported here and not for each server."""
+        found = {**data, "bmc": data.get("bmc") or {}}
+        if not isinstance(found["bmc"], dict):
+            self.problems.append(f"defaults: bmc has to be a mapping, not {found['bmc']!r}")
+            found["bmc"] = {}
+        found["bmc"] = self._allowed("defaults: bmc", found["bmc"], _BMC_DEFAULTS)
+        return self._allowed("defaults", found, _DEFAULTS)
+
+    def _allowed(self, place: str, data: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+        for key in data.keys() - keys:
+            what = "cannot be the same for all servers" if key in {"name", "macs", "address"} else "is unknown"
+            if key == "password":
+                what = "must not be in the rack file: use password_file or password_env"
+            self.problems.append(f"{place}: the key {key!r} {what}")
+        return {key: value for key, value in data.items() if key in keys}
+
+    def _metro(self, place: str, data: object) -> RackMetro | None:
+        fields = _Fields(place, data, self.problems)
+        before = len(self.problems)
+        code = fields.matching("code", _METRO, "a code of 2 to 10 lower-case letters and digits")
+        name = fields.take("name", str, code)
+        country = fields.matching("country", re.compile("[A-Z]{2}"), "a country code such as DE")
+        network = fields.parsed("network", _network, "an IPv4 network such as 10.20.0.0/24")
+        gateway = fields.parsed("gateway", _address, "an IPv4 address")
+        addresses = fields.parsed("addresses", _range, "a range of IPv4 addresses such as 10.20.0.50-10.20.0.99")
+        name_servers = self._addresses(fields, "name_servers")
+        interface = fields.matching("dhcp_interface", _INTERFACE, "the name of a network interface", "")
+        fields.end()
+        if network is None or gateway is None or addresses is None or len(self.problems) > before:
+            return None
+        first, last = addresses
+        if gateway not in network:
+            fields.problem(f"gateway {gateway} is not in network {network}")
+        if first not in network or last not in network:
+            fields.problem(f"addresses {first}-{last} are not in network {network}")
+        for what, address in [("gateway", gateway), *(("name server", each) for each in name_servers)]:
+            if first <= address <= last:
+                fields.problem(f"addresses {first}-{last} include the {what} {address}")
+        if network.prefixlen < 31 and (first == network.network_address or last == network.broadcast_address):
+            fields.problem(f"addresses {first}-{last} include the network or broadcast address of {network}")
+        return RackMetro(code, name, country, network, gateway, first, last, name_servers, interface)
+
+    def _addresses(self, fields: _Fields, key: str) -> tuple[IPv4Address, ...]:
+        found = []
+        for each in fields.take(key, list, []):
+            try:
+                found.append(_address(str(each)))
+            except ValueError as error:
+                fields.problem(f"{key}: {each!r} is not an IPv4 address: {error}")
+        return tuple(found)
+
+    def _plan(self, place: str, data: object) -> RackPlan | None:
+        fields = _Fields(place, data, self.problems)
+        before = len(self.problems)
+        plan = RackPlan(
+            slug=fields.matching("slug", _SLUG, "a slug that ends in .x86 or .arm64, such as r640.x86"),
+            cpu=fields.take("cpu", str),
+            cores=fields.take("cores", int),
+            memory_gb=fields.take("memory_gb", int),
+            drives=tuple(self._drive(f"{place}: drives[{index}]", each) for index, each in enumerate(fields.take("drives", list, []))),
+            ports=fields.take("ports", int, 2),
+            nic=fields.take("nic", str, "10Gbps"),
+            price_hour=fields.take("price_hour", float, 0.0),
+        )
+        for key in ("cores", "memory_gb", "ports"):
+            if getattr(plan, key) < 1 and len(self.problems) == before:
+                fields.problem(f"{key} has to be 1 or more")
+        fields.end()
+        return plan if len(self.problems) == before else None
+
+    def _drive(self, place: str, data: object) -> dict[str, object]:
+        fields = _Fields(place, data, self.problems)
+        drive: dict[str, object] = {
+            "count": fields.take("count", int, 1),
+            "size_gb": fields.take("size_gb", int),
+            "type": fields.one_of("type", ("SSD", "HDD", "NVME")),
+            "category": fields.one_of("category", ("boot", "storage", "cache"), "storage"),
+        }
+        fields.end()
+        return drive
+
+    def _server(self, place: str, data: object) -> RackServer:
+        fields = _Fields(place, data, self.problems)
+        bmc = self._bmc(f"{place}: bmc", fields.take("bmc", dict))
+        pxe = bmc.driver in {"ipmi", "fake-hardware"}
+        boot = fields.one_of("boot", ("virtual-media", "pxe"), "pxe" if pxe else "virtual-media")
+        if bmc.driver == "ipmi" and boot == "virtual-media":
+            fields.problem("boot virtual-media needs a BMC with Redfish: with driver ipmi set boot: pxe")
+        server = RackServer(
+            name=fields.matching("name", _NAME, "a host name of lower-case letters, digits and hyphens"),
+            metro=fields.take("metro", str),
+            bmc=bmc,
+            plan=fields.take("plan", str, ""),
+            macs=self._macs(fields),
+            address=str(fields.parsed("address", _address, "an IPv4 address", "") or ""),
+            reserved_for=fields.take("reserved_for", str, ""),
+            boot=cast(Literal["virtual-media", "pxe"], boot),
+            firmware=cast(Literal["bios", "uefi"], fields.one_of("firmware", ("bios", "uefi"), "uefi")),
+        )
+        if bmc.driver in {"ipmi", "fake-hardware"}:
+            for key, value in (("macs", server.macs), ("plan", server.plan)):
+                if not value:
+                    fields.problem(f"{key} is missing: a BMC with driver {bmc.driver} is not inspected")
+        fields.end()
+        return server
+
+    def _macs(self, fields: _Fields) -> tuple[str, ...]:
+        found = []
+        for each in fields.take("macs", list, []):
+            text = str(each).lower().replace("-", ":")
+            if re.fullmatch(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", text) is None:
+                fields.problem(f"macs: {each!r} is not a MAC address such as 52:54:00:12:34:56")
+            elif int(text[:2], 16) & 1 or text == "00:00:00:00:00:00":
+                fields.problem(f"macs: {text} is a multicast or empty address, no server has it")
+            else:
+                found.append(text)
+        return tuple(found)
+
+    def _bmc(self, place: str, data: Mapping[str, Any]) -> Bmc:
+        fields = _Fields(place, data, self.problems)
+        if "driver" in fields and data["driver"] == "ilo":
+            fields.problem("driver ilo is not in Ironic any more: use redfish (iLO 5 and newer) or ipmi")
+            data = {**data, "driver": "redfish"}
+            fields = _Fields(place, data, self.problems)
+        driver = cast(Driver, fields.one_of("driver", ("redfish", "ipmi", "idrac", "fake-hardware"), "redfish"))
+        optional: tuple[Any, ...] = ("",) if driver == "fake-hardware" else ()
+        bmc = Bmc(
+            driver=driver,
+            address=self._bmc_address(fields, driver, fields.take("address", str, *optional)),
+            user=fields.take("user", str, *optional),
+            password=self._password(fields, is_needed=driver != "fake-hardware"),
+            system=fields.take("system", str, ""),
+            verify_ca=self._verify_ca(fields),
+        )
+        if bmc.system and driver not in REDFISH:
+            fields.problem(f"system is of Redfish, not of driver {driver}")
+        elif bmc.system and not bmc.system.startswith("/"):
+            fields.problem(f"system {bmc.system!r} is not a path such as /redfish/v1/Systems/1")
+        fields.end()
+        return bmc
+
+    def _bmc_address(self, fields: _Fields, driver: str, address: str) -> str:
+        if not address or driver == "fake-hardware":
+            return address
+        if driver == "ipmi":
+            if _HOST.fullmatch(address) is None:
+                fields.problem(f"address {address!r} is not a host or IPv4 address with an optional port")
+            return address.lower()
+        try:
+            url = urlsplit(address)
+            port = url.port
+        except ValueError as error:
+            fields.problem(f"address {address!r} is not a URL: {error}")
+            return address
+        if url.username is not None or url.password is not None:
+            fields.problem("address has a user or password in its URL: use user and password_file")
+        elif url.scheme not in {"https", "http"} or not url.hostname:
+            fields.problem(f"address {address!r} is not a URL such as https://10.30.0.12")
+        elif url.query or url.fragment or url.path.rstrip("/") not in {"", "/redfish", "/redfish/v1"}:
+            fields.problem(f"address {address!r} has more than host and port: give the path of the system as system")
+        host = f"[{url.hostname}]" if url.hostname and ":" in url.hostname else url.hostname
+        return f"{url.scheme}://{host}{f':{port}' if port else ''}"
+
+    def _verify_ca(self, fields: _Fields) -> bool | str:
+        if "verify_ca" not in fields:
+            return True
+        value = fields.take_any("verify_ca")
+        if isinstance(value, bool):
+            return value
+        path = self._folder / str(value)
+        if not path.is_file():
+            fields.problem(f"verify_ca has to be true, false or a file with CA certificates; {path} is not a file")
+        return str(path.resolve())
+
+    def _password(self, fields: _Fields, *, is_needed: bool) -> str:
+        """Return the password of a BMC. The problem of one that many servers share is reported once."""
+        if "password" in fields:
+            for key in ("password", "password_file", "password_env"):
+                fields.take_any(key)
+            fields.problem("password must not be in the rack file: put it into a file of mode 0600 and name it as password_file")
+            return ""
+        sources = [(key, name) for key in ("password_file", "password_env") if (name := fields.take(key, str, ""))]
+        if len(sources) != 1:
+            if is_needed or sources:
+                fields.problem("exactly one of password_file and password_env is needed")
+            return ""
+        source = sources[0]
+        if source not in self._passwords:
+            try:
+                self._passwords[source] = self._password_of(*source)
+            except (OSError, ValueError) as error:
+                self._passwords[source] = ""
+                fields.problem(f"{source[0]} {source[1]}: {error}")
+        return self._passwords[source]
+
+    def _password_of(self, key: str, name: str) -> str:
+        """Raises OSError, ValueError."""
+        if key == "password_env":
+            if not (found := os.environ.get(name, "")):
+                raise ValueError("the environment variable is not set or empty")
+            return found
+        with (self._folder / name).open(encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & ~_WIDEST_MODE:
+                raise ValueError(f"its mode {mode:04o} lets other users read or change it: chmod 0600 {self._folder / name}")
+            text = file.read(_LONGEST_PASSWORD + 1).rstrip("\r\n")
+        if not text or len(text) > _LONGEST_PASSWORD or "\n" in text:
+            raise ValueError("it has to have one line, the password")
+        return text
+
+    def _check_metros(self, rack: Rack) -> None:
+        self._unique("metros", [(f"metro {each.code}", each.code) for each in rack.metros], "the code")
+        interfaces = [(f"metro {each.code}", each.dhcp_interface) for each in rack.metros if each.dhcp_interface]
+        self._unique("metros", interfaces, "the dhcp_interface")
+        for index, one in enumerate(rack.metros):
+            for other in rack.metros[:index]:
+                if one.network.overlaps(other.network):
+                    self.problems.append(f"metros: network {one.network} of {one.code} overlaps {other.network} of {other.code}")
+
+    def _check_servers(self, rack: Rack, placed: Sequence[tuple[str, RackServer]], *, are_metros_good: bool, are_plans_good: bool) -> None:
+        metros = {each.code: each for each in rack.metros}
+        plans = {each.slug for each in rack.plans} | Catalogue().plans.keys()
+        for place, server in placed:
+            metro = metros.get(server.metro)
+            if server.metro and metro is None and are_metros_good:
+                self.problems.append(f"{place}: metro {server.metro!r} is not one of {', '.join(metros) or 'none'}")
+            if server.plan and server.plan not in plans and are_plans_good:
+                self.problems.append(f"{place}: plan {server.plan!r} is neither in plans nor a plan of the vendor")
+            if metro is not None and server.address and not metro.first <= IPv4Address(server.address) <= metro.last:
+                text = f"address {server.address} is outside of the addresses {metro.first}-{metro.last} of metro {metro.code}"
+                self.problems.append(f"{place}: {text}")
+        for metro in rack.metros:
+            wanted, size = sum(server.metro == metro.code for _, server in placed), int(metro.last) - int(metro.first) + 1
+            if wanted > size:
+                self.problems.append(f"metro {metro.code}: addresses {metro.first}-{metro.last} are {size}, too few for {wanted} servers")
+        self._unique("servers", [(place, server.name) for place, server in placed if server.name], "the name")
+        self._unique("servers", [(place, server.address) for place, server in placed if server.address], "the address")
+        self._unique("servers", [(place, mac) for place, server in placed for mac in server.macs], "the MAC address")
+        self._check_bmcs(placed)
+
+    def _check_bmcs(self, placed: Sequence[tuple[str, RackServer]]) -> None:
+        known: dict[str, list[tuple[str, str]]] = {}
+        for place, server in placed:
+            bmc = server.bmc
+            if bmc.driver == "fake-hardware" or not bmc.address:
+                continue
+            others = known.setdefault(bmc.address, [])
+            # Without a path a system is the only one of its BMC.
+            same = next((other for other, system in others if system == bmc.system or not system or not bmc.system), None)
+            if same is not None:
+                system = f" and system {bmc.system}" if bmc.system else ""
+                self.problems.append(f"{place}: the BMC {bmc.address}{system} is that of {same} already")
+            others.append((place, bmc.system))
+
+    def _unique(self, key: str, values: Sequence[tuple[str, str]], what: str) -> None:
+        first: dict[str, str] = {}
+        for place, value in values:
+            if value in first:
+                other = f"{place} and {first[value]}" if first[value] != place else f"{place} twice"
+                self.problems.append(f"{key}: {what} {value} is that of {other}")
+            first.setdefault(value, place)
+
+
+def _listed(top: _Fields, key: str, name: str, *default: object) -> list[tuple[str, Any]]:
+    """Return the items of a list, each with its place in the file: ``servers[3] r1-u12``."""
+    return [
+        (f"{key}[{index}]{f' {each[name]}' if isinstance(each, dict) and each.get(name) else ''}", each)
+        for index, each in enumerate(top.take(key, list, *default))
+    ]
+
+
+def _merged(defaults: Mapping[str, Any], server: object) -> object:
+    """Return a server with the values of ``defaults`` that it has not itself, also those of its BMC."""
+    if not isinstance(server, dict):
+        return server
+    own, common = server.get("bmc") or {}, defaults["bmc"]
+    if not isinstance(own, dict):
+        return {**defaults, **server}
+    if own.keys() & {"password_file", "password_env"}:
+        common = {key: value for key, value in common.items() if key not in {"password_file", "password_env"}}
+    return {**defaults, **server, "bmc": {**common, **own}}
+
+
+def _network(text: str) -> IPv4Network:
+    network = ipaddress.ip_network(text)
+    if not isinstance(network, IPv4Network):
+        raise ValueError("IPv6 is not supported")  # noqa: TRY004 - the value of a text
+    return network
+
+
+def _address(text: str) -> IPv4Address:
+    address = ipaddress.ip_address(text)
+    if not isinstance(address, IPv4Address):
+        raise ValueError("IPv6 is not supported")  # noqa: TRY004 - the value of a text
+    return address
+
+
+def _range(text: str) -> tuple[IPv4Address, IPv4Address]:
+    first, hyphen, last = text.partition("-")
+    if not hyphen:
+        raise ValueError("a hyphen between the first and the last address is missing")
+    found = _address(first.strip()), _address(last.strip())
+    if found[0] > found[1]:
+        raise ValueError("the first address is behind the last")
+    return found

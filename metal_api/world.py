@@ -13,14 +13,14 @@ from metal_api.core.clock import Clock
 from metal_api.core.machines import Machines
 from metal_api.core.settings import Stock
 from metal_api.core.world import Environment, World
-from metal_api.first_start import first_start
+from metal_api.first_start import Owner, first_start
 from metal_api.resources import RESOURCES
 
 
 class MetalWorld(World):
     """The world with all resources.
 
-    ``state_dir``: folder for metal.sqlite. ``seed``: ids and token of the first user and project are computed from it.
+    ``state_dir``: folder for metal.sqlite. ``owner``: the first user.
 
     Call :meth:`start` on the running loop before the first request and :meth:`close` at the end; the caller closes ``machines``.
     """
@@ -32,12 +32,12 @@ class MetalWorld(World):
         machines: Machines,
         *,
         environment: Environment,
-        seed: int,
+        owner: Owner,
     ) -> None:
         kinds = [kind for each in RESOURCES for kind in each.kinds]
         stock = Stock(catalogue().metros, catalogue().plans)
         super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock)
-        first_start(self, seed)
+        first_start(self, owner)
         for each in RESOURCES:
             self.add(each.service(self) if each.service is not None else None, each.on_erase, each.blockers)
 

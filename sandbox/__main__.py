@@ -87,8 +87,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
+    from metal_api.state_folder import StartError  # noqa: PLC0415
     from sandbox.openshift import BinariesError, ensure_binaries, ensure_kubelet  # noqa: PLC0415
-    from sandbox.serve import Options, StartError, parse_listen, serve  # noqa: PLC0415
+    from sandbox.serve import Options, parse_listen, serve  # noqa: PLC0415
 
     try:
         if chosen.command == "build":

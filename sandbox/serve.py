@@ -14,7 +14,6 @@ import asyncio
 import base64
 import contextlib
 import errno
-import fcntl
 import ipaddress
 import json
 import logging
@@ -29,7 +28,7 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,8 +44,10 @@ from metal_api.core.clock import Clock
 from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.machines import Attachment
 from metal_api.core.world import Environment
+from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.ports.rules import attachment
+from metal_api.state_folder import StartError, locked
 from metal_api.tls import CertificateAuthority
 from metal_api.world import MetalWorld
 from sandbox.dns import DynamicZone, Server, keyring
@@ -97,10 +98,6 @@ SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registr
 Kubelets = Literal["pretended", "real"]
 
 
-class StartError(Exception):
-    """The sandbox cannot start; the message is one sentence for the user."""
-
-
 @dataclass(frozen=True)
 class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
@@ -143,7 +140,7 @@ def serve(options: Options) -> int:
     for chatty in ("httpx", "httpcore", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
-    with _locked(options.state):
+    with locked(options.state, "sandbox"):
         identity = Identity(options)
         programs = _programs(identity.kubelets)
         identity.save()
@@ -293,7 +290,7 @@ class Sandbox:
                 public_network=identity.machine_network,
                 private_network=private_network(identity.machine_network),
             ),
-            seed=identity.seed,
+            owner=of_sandbox(identity.seed),
         )
         self._ends("Metal API", world.close)
         self.world = world
@@ -487,26 +484,6 @@ def _announce(exports: dict[str, str], environment: Path) -> None:
     with contextlib.suppress(BrokenPipeError):
         print("\n".join([*lines, "# ready"]), flush=True)
     LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
-
-
-@contextlib.contextmanager
-def _locked(state: Path) -> Iterator[None]:
-    """Lock the state folder. Raises :class:`StartError` if another sandbox has locked it, or if it cannot be created."""
-    try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = (state / "lock").open("a+", encoding="ascii")
-    except OSError as error:
-        raise StartError(f"--state {state}: {os.strerror(error.errno or 0)}") from None
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise StartError(f"--state {state}: another sandbox (process {lock.read().strip() or 'unknown'}) uses this folder") from None
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
-        yield
 
 
 def _programs(kubelets: Kubelets) -> Programs:

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -46,14 +46,17 @@ class EmbeddedError(Exception):
 
 @dataclass(frozen=True)
 class Access:
-    """How an Ironic is reached. ``user``: empty for an Ironic without authentication."""
+    """How an Ironic is reached. ``user``: empty for one without authentication. ``cloud``: a name in clouds.yaml, instead."""
 
-    url: str
+    url: str = ""
     user: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
+    cloud: str = ""
 
     def connect(self) -> openstack.connection.Connection:
         """Return a connection of openstacksdk. Nothing is sent yet."""
+        if self.cloud:
+            return openstack.connect(cloud=self.cloud)
         if self.user:
             auth = {"endpoint": self.url, "username": self.user, "password": self.password}
             kind = "http_basic"

@@ -89,6 +89,10 @@ class IronicMachines:
         await self._poll()
         self._poller = asyncio.create_task(self._keep_polling(), name="nodes of Ironic")
 
+    def look_now(self) -> None:
+        """Read the nodes soon, after enrolment has changed them."""
+        self._wanted.set()
+
     # --- Machines
 
     async def install(self, hw: Hardware) -> None:

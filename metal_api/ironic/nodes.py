@@ -25,18 +25,32 @@ PASSWORD_HASH: Final = "bmc_hash"  # noqa: S105 - the name of a key
 _VERSION: Final = "scrypt"
 _INTERFACES: Final[Mapping[str, Mapping[str, str]]] = {
     "redfish": {
-        **{kind: "redfish" for kind in ("management", "power", "inspect")},
-        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+        **dict.fromkeys(("management", "power", "inspect"), "redfish"),
+        "bios": "no-bios",
+        "raid": "no-raid",
+        "vendor": "no-vendor",
+        "deploy": "ramdisk",
+        "network": "noop",
     },
     "idrac": {
-        **{kind: "idrac-redfish" for kind in ("management", "power", "inspect")},
-        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+        **dict.fromkeys(("management", "power", "inspect"), "idrac-redfish"),
+        "bios": "no-bios",
+        "raid": "no-raid",
+        "vendor": "no-vendor",
+        "deploy": "ramdisk",
+        "network": "noop",
     },
     "ipmi": {
-        **{"management": "ipmitool", "power": "ipmitool", "inspect": "no-inspect"},
-        **{"bios": "no-bios", "raid": "no-raid", "vendor": "no-vendor", "deploy": "ramdisk", "network": "noop"},
+        "management": "ipmitool",
+        "power": "ipmitool",
+        "inspect": "no-inspect",
+        "bios": "no-bios",
+        "raid": "no-raid",
+        "vendor": "no-vendor",
+        "deploy": "ramdisk",
+        "network": "noop",
     },
-    "fake-hardware": {kind: "fake" for kind in ("management", "power", "deploy", "boot")} | {"network": "noop"},
+    "fake-hardware": dict.fromkeys(("management", "power", "deploy", "boot"), "fake") | {"network": "noop"},
 }
 _VIRTUAL_MEDIA: Final = {"redfish": "redfish-virtual-media", "idrac": "idrac-redfish-virtual-media"}
 INTERFACES: Final = tuple(

@@ -20,6 +20,7 @@ from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.control import Call, Endpoint
 from metal_api.core.machines import Hardware
 from metal_api.core.world import Environment
+from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.world import MetalWorld
 from sandbox.loopback import PUBLIC, private_network
@@ -196,7 +197,7 @@ async def sandbox_in(
         Clock(speed),
         machines,
         environment=Environment(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC))),
-        seed=seed,
+        owner=of_sandbox(seed),
     )
     apps = {
         api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, calls)}),

@@ -33,8 +33,9 @@ import dns.update
 import httpx
 import pytest
 
+from metal_api.state_folder import StartError
 from sandbox.__main__ import main
-from sandbox.serve import StartError, parse_listen
+from sandbox.serve import parse_listen
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.ports import may_listen
 

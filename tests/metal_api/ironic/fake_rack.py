@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,8 @@ import httpx
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.core.clock import Clock
 from metal_api.core.machines import Hardware
-from metal_api.core.world import Environment
+from metal_api.core.world import Environment, MetroNetwork
+from metal_api.first_start import of_sandbox
 from metal_api.ironic.client import IronicClient
 from metal_api.ironic.embedded import EmbeddedIronic, Site
 from metal_api.ironic.machines import IronicMachines
@@ -23,7 +24,7 @@ from metal_api.ironic.mapping import metro_trait
 from metal_api.servers import Servers
 from metal_api.world import MetalWorld
 from sandbox.loopback import PUBLIC, private_network
-from tests.metal_api.conftest import NO_TLS, Sandbox, ScriptedMachines, serving
+from tests.metal_api.conftest import NO_TLS, Sandbox, ScriptedMachines, machine_client, serving
 from tests.ports import free_ports
 
 R = TypeVar("R")
@@ -177,25 +178,50 @@ class RackApi(Sandbox):
         """How many servers can be ordered."""
         return len(self.world.service(Servers).free(metro, plan))
 
+    async def offered(self, count: int, *, expected: int | None = None, **fields: Any) -> list[str]:
+        """Enrol so many nodes, and wait until they (or ``expected`` of them) are offered. Returns their UUIDs."""
+        found = await asyncio.to_thread(self.rack.enrol, count, **fields)
+        await self.until(lambda: self.free() == (count if expected is None else expected) and len(self.world.store["servers"]) == count)
+        return found
+
+    async def ask_boot(self, address: str, path: str) -> httpx.Response:
+        """Ask the boot service as a machine with this address."""
+        async with machine_client(self.boot_url, address) as client:
+            return await client.get(path)
+
     async def node(self, id_: str) -> dict[str, Any]:
         return await asyncio.to_thread(self.rack.node, id_)
 
 
 @asynccontextmanager
 async def rack_api(
-    state: Path, rack: FakeRack, *, hooks: Sequence[Any] = (), is_simulated: bool = False, boot_timeout: float = 60, patience: float = 60
+    state: Path,
+    rack: FakeRack,
+    *,
+    hooks: Sequence[Any] = (),
+    networks: Mapping[str, MetroNetwork] | None = None,
+    is_simulated: bool = False,
+    boot_timeout: float = 60,
+    patience: float = 60,
+    media: Path | None = None,
 ) -> AsyncIterator[RackApi]:
     api_port, boot_port, metadata_port = free_ports(3)
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     environment = Environment(
-        boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), is_simulated=is_simulated, boot_timeout=boot_timeout
+        boot_url,
+        metadata_url,
+        str(PUBLIC),
+        private_network(str(PUBLIC)),
+        networks=networks or {},
+        is_simulated=is_simulated,
+        boot_timeout=boot_timeout,
     )
     client = await asyncio.to_thread(rack.client)
     backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=0.1, patience=patience)
     machines = BootingMachines(backend)
     machines.boot_url = boot_url
-    world = MetalWorld(state, Clock(20_000), machines, environment=environment, seed=1)
-    apps = {api_port: create_metal_app(world, {}), boot_port: create_boot_app(world), metadata_port: create_metadata_app(world)}
+    world = MetalWorld(state, Clock(20_000), machines, environment=environment, owner=of_sandbox(1))
+    apps = {api_port: create_metal_app(world, {}), boot_port: create_boot_app(world, media), metadata_port: create_metadata_app(world)}
     async with (
         serving(apps),
         httpx.AsyncClient(

@@ -12,12 +12,6 @@ ORDER = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_
 NO_SERVER = "There aren't available servers in that metro"
 
 
-async def _offered(api: RackApi, count: int, **fields: Any) -> list[str]:
-    found = await asyncio.to_thread(api.rack.enrol, count, **fields)
-    await api.until(lambda: api.free() == count)
-    return found
-
-
 async def _gone(api: RackApi, id_: str) -> None:
     answer = await api.api.delete(f"/devices/{id_}")
     assert answer.status_code == 204, answer.text
@@ -25,7 +19,7 @@ async def _gone(api: RackApi, id_: str) -> None:
 
 
 async def test_a_device_is_a_node(api: RackApi) -> None:
-    (node_id,) = await _offered(api, 1)
+    (node_id,) = await api.offered(1)
     device = await api.active(hostname="w1")
     node = await api.node(node_id)
     assert node["provision_state"] == "active"
@@ -51,7 +45,7 @@ async def _act(api: RackApi, id_: str, action: str, expected: str, **options: An
 
 
 async def test_no_more_devices_than_nodes(api: RackApi) -> None:
-    await _offered(api, 1)
+    await api.offered(1)
     assert await _capacity(api) == {"level": "critical", "available_servers": 1}
     await api.active(hostname="w1")
     assert await _capacity(api) == {"level": "unavailable", "available_servers": 0}
@@ -64,7 +58,7 @@ async def _capacity(api: RackApi) -> Any:
 
 
 async def test_orders_at_once_get_a_node_each(api: RackApi) -> None:
-    await _offered(api, 4)
+    await api.offered(4)
     answers = await asyncio.gather(*(api.api.post(f"{api.project}/devices", json=ORDER) for _unused in range(6)))
     created = [each.json()["id"] for each in answers if each.status_code == 201]
     assert sorted(each.status_code for each in answers) == [201] * 4 + [422] * 2
@@ -74,7 +68,7 @@ async def test_orders_at_once_get_a_node_each(api: RackApi) -> None:
 
 
 async def test_a_reinstallation_deploys_again(api: RackApi) -> None:
-    (node_id,) = await _offered(api, 1)
+    (node_id,) = await api.offered(1)
     device = await api.active(hostname="w1")
     calls = api.backend.calls["provision active"]
     answer = await api.api.post(f"/devices/{device['id']}/actions", json={"type": "reinstall", "operating_system": "custom_ipxe"})
@@ -86,7 +80,7 @@ async def test_a_reinstallation_deploys_again(api: RackApi) -> None:
 
 
 async def test_a_node_in_maintenance_is_not_offered(api: RackApi) -> None:
-    (node_id,) = await _offered(api, 1)
+    (node_id,) = await api.offered(1)
     await asyncio.to_thread(api.rack.change, node_id, maintenance=True)
     await api.until(lambda: api.free() == 0)
     assert await api.errors("POST", f"{api.project}/devices", json=ORDER) == [NO_SERVER]
@@ -95,7 +89,7 @@ async def test_a_node_in_maintenance_is_not_offered(api: RackApi) -> None:
 
 
 async def test_a_node_of_another_user_is_not_offered(api: RackApi) -> None:
-    (node_id,) = await _offered(api, 1)
+    (node_id,) = await api.offered(1)
     await asyncio.to_thread(api.rack.change, node_id, instance_uuid="5f6e9a00-0000-4000-8000-000000000001")
     await api.until(lambda: api.free() == 0)
     await asyncio.to_thread(api.rack.change, node_id, instance_uuid=None)
@@ -104,7 +98,7 @@ async def test_a_node_of_another_user_is_not_offered(api: RackApi) -> None:
 
 async def test_a_node_that_another_user_takes_first_is_never_deployed(api: RackApi) -> None:
     """Between the poll that offers it and the order: Ironic decides."""
-    (node_id,) = await _offered(api, 1)
+    (node_id,) = await api.offered(1)
     taken = asyncio.to_thread(api.rack.change, node_id, instance_uuid="5f6e9a00-0000-4000-8000-000000000001")
     order = api.api.post(f"{api.project}/devices", json=ORDER)
     _unused, answer = await asyncio.gather(taken, order)
@@ -121,7 +115,7 @@ async def test_a_node_that_another_user_takes_first_is_never_deployed(api: RackA
 
 async def test_a_failed_deployment_is_told_in_events(api: RackApi) -> None:
     # The kernel of its PXE boot cannot be had: the boot service of this test has none.
-    (node_id,) = await _offered(api, 1, boot_interface="ipxe", deploy_interface="ramdisk")
+    (node_id,) = await api.offered(1, boot_interface="ipxe", deploy_interface="ramdisk")
     device = await api.create(hostname="w1")
     await api.until(lambda: api.state(device["id"]) == "failed", 60)
     events = await api.events(device["id"])
@@ -136,7 +130,7 @@ async def test_a_failed_deployment_is_told_in_events(api: RackApi) -> None:
 
 async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeRack) -> None:
     async with rack_api(tmp_path / "state", rack, boot_timeout=1.0) as api:
-        await _offered(api, 1)
+        await api.offered(1)
         api.machines.boots = False
         device = await api.create(hostname="w1")
         await api.until(lambda: api.state(device["id"]) == "failed")
@@ -148,7 +142,7 @@ async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeR
 
 
 async def test_polls_do_not_grow_with_the_devices(api: RackApi) -> None:
-    await _offered(api, 8)
+    await api.offered(8)
     before = api.backend.polls
     lists = api.backend.calls["list nodes"]
     devices = [await api.create(hostname=f"w{number}") for number in range(8)]

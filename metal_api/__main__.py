@@ -1,0 +1,143 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m metal_api``: a Metal API for machines that exist."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metal_api.ironic.embedded import Access
+
+DESCRIPTION = """\
+The Equinix Metal API for a rack of your own: devices are servers behind OpenStack Ironic, which knows Redfish, IPMI and iDRAC. The Ironic
+is one of its own, or one that exists.
+"""
+SERVE = """\
+Start the server in the foreground. It enrols the servers of the rack file, and writes token, env.sh and its CA's certificate
+(tls/ca.pem) into its state folder. Ctrl-C or kill end it; machines run on, and the same command continues every operation.
+"""
+ENROL = """\
+Make the servers of the rack file nodes of Ironic, verified, inspected and ready to be ordered. What is as the file says stays untouched.
+The server does the same when it starts and at SIGHUP; this command shows the result of each server.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 after a clean end, 1 when it could not start, 2 for wrong arguments."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(_parser().parse_args(given))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] == "metal_api":
+            raise
+        print(f"metal_api: the Python package {error.name} is missing: pip install -r requirements-metal-api.txt", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m metal_api", description=DESCRIPTION)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="start the server and stay in the foreground", description=SERVE)
+    enrol = commands.add_parser("enrol", help="enrol the servers of the rack file now", description=ENROL)
+    enrol.add_argument("--dry-run", action="store_true", help="report what would be done and whether the BMCs answer; change nothing")
+    enrol.add_argument(
+        "--remove", action="append", default=[], metavar="NAME", help="delete this server, which is free and no longer in the rack file"
+    )
+    for command in (serve, enrol):
+        _add_state(command)
+        _add_rack(command)
+        _add_ironic(command)
+    serve.add_argument("--listen", default="127.0.0.1:8443", metavar="ADDR:PORT", help="address and port of the API (default: %(default)s)")
+    serve.add_argument(
+        "--boot-listen",
+        required=True,
+        metavar="ADDR:PORT",
+        help="address and port of the boot and metadata services, on the network of the machines; plain HTTP, which their firmware needs",
+    )
+    serve.add_argument("--boot-url", default="", metavar="URL", help="where machines reach them (default: http://ADDR:PORT)")
+    serve.add_argument("--certificate", type=Path, metavar="FILE", help="certificate of the API (PEM; default: one of its own CA)")
+    serve.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM)")
+    serve.add_argument("--name", action="append", default=[], metavar="NAME", help="DNS name of the API, for the certificate of its own CA")
+    serve.add_argument("--plain-http", action="store_true", help="serve the API without TLS, on loopback only")
+    return parser
+
+
+def _add_state(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--state", type=Path, default=Path("metal-api"), metavar="DIR", help="folder for everything it keeps (default: %(default)s)"
+    )
+
+
+def _add_rack(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--rack", type=Path, default=Path("rack.yml"), metavar="FILE", help="rack file (default: %(default)s)")
+
+
+def _add_ironic(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--ironic-url", metavar="URL", help="API of an Ironic that exists (default: one of its own)")
+    command.add_argument("--ironic-user", default="", metavar="NAME", help="user for HTTP basic authentication there")
+    command.add_argument("--ironic-password-file", type=Path, metavar="FILE", help="file with the password")
+    command.add_argument("--os-cloud", metavar="NAME", help="the Ironic of a cloud in clouds.yaml, instead of --ironic-url")
+    command.add_argument("--fake-hardware", action="store_true", help=argparse.SUPPRESS)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    # Here and not at the top: --help needs nothing installed.
+    from metal_api.serve import Options, enrol_once, load_rack, own_ironic, parse_listen, serve, use_catalogue  # noqa: PLC0415
+    from metal_api.state_folder import StartError  # noqa: PLC0415
+
+    try:
+        if chosen.command == "enrol":
+            rack = load_rack(chosen.rack)
+            use_catalogue(rack)
+            return enrol_once(rack, _ironic(chosen) or own_ironic(chosen.state), dry_run=chosen.dry_run, remove=chosen.remove)
+        return serve(
+            Options(
+                state=chosen.state,
+                rack=chosen.rack,
+                listen=parse_listen("--listen", chosen.listen),
+                boot_listen=parse_listen("--boot-listen", chosen.boot_listen),
+                boot_url=chosen.boot_url,
+                certificate=chosen.certificate,
+                key=chosen.key,
+                names=tuple(chosen.name),
+                is_plain=chosen.plain_http,
+                ironic=_ironic(chosen),
+                fake_hardware=chosen.fake_hardware,
+            )
+        )
+    except StartError as error:
+        print(f"metal_api: {error}", file=sys.stderr)
+        return 1
+
+
+def _ironic(chosen: argparse.Namespace) -> Access | None:
+    from metal_api.ironic.embedded import Access  # noqa: PLC0415
+    from metal_api.state_folder import StartError  # noqa: PLC0415
+
+    if chosen.os_cloud and chosen.ironic_url:
+        raise StartError("--os-cloud and --ironic-url: name one Ironic")
+    if chosen.os_cloud:
+        return Access(cloud=chosen.os_cloud)
+    if not chosen.ironic_url:
+        return None
+    password = ""
+    if chosen.ironic_password_file is not None:
+        try:
+            password = chosen.ironic_password_file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise StartError(f"--ironic-password-file {chosen.ironic_password_file}: {os.strerror(error.errno or 0)}") from None
+    if bool(chosen.ironic_user) != bool(password):
+        raise StartError("--ironic-user and --ironic-password-file: one needs the other")
+    return Access(chosen.ironic_url, chosen.ironic_user, password)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The boot ISO: one generic iPXE medium for all machines, BIOS and UEFI, which asks the boot service what to boot.
+
+It is made of Debian's packages, without a compiler. BIOS: ISOLINUX loads iPXE with :func:`script` as its initrd. UEFI: an iPXE of 2021 or
+later reads the script from ``autoexec.ipxe`` beside it. The older one of Debian 12 reads no script from a medium and boots what DHCP
+names: there the DHCP server has to give iPXE clients (user class ``iPXE``) the file name ``<boot_url>/boot.ipxe``, where the boot service
+has the same script, and GRUB starts iPXE, again and again as long as it ends with an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+_BIOS_LOADER: Final = Path("/usr/lib/ISOLINUX/isolinux.bin")
+_BIOS_MBR: Final = Path("/usr/lib/ISOLINUX/isohdpfx.bin")
+_BIOS_MODULE: Final = Path("/usr/lib/syslinux/modules/bios/ldlinux.c32")
+_BIOS_IPXE: Final = Path("/usr/lib/ipxe/ipxe.lkrn")
+_UEFI_IPXE: Final = Path("/usr/lib/ipxe/ipxe.efi")
+_GRUB_MODULES: Final = Path("/usr/lib/grub/x86_64-efi")
+
+_PACKAGES: Final[Mapping[str, str]] = {
+    str(_BIOS_LOADER): "isolinux",
+    str(_BIOS_MBR): "isolinux",
+    str(_BIOS_MODULE): "syslinux-common",
+    str(_BIOS_IPXE): "ipxe",
+    str(_UEFI_IPXE): "ipxe",
+    str(_GRUB_MODULES / "modinfo.sh"): "grub-efi-amd64-bin",
+    "grub-mkimage": "grub-common",
+    "mkfs.fat": "dosfstools",
+    "mcopy": "mtools",
+    "xorriso": "xorriso",
+}
+"""Files and programs, and the Debian packages that have them."""
+
+_SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+_TIME: Final = 1577836800
+"""The time of all files of the ISO (2020-01-01), in seconds: the same input makes the same bytes."""
+
+_ENVIRONMENT: Final[Mapping[str, str]] = {"SOURCE_DATE_EPOCH": str(_TIME), "TZ": "UTC", "LC_ALL": "C", "MTOOLSRC": "/dev/null"}
+_IN_GRUB: Final = ("normal", "boot", "chain", "echo", "fat", "iso9660", "minicmd", "part_gpt", "part_msdos", "search", "sleep", "test")
+_ROOM: Final = 64
+"""KiB that the file system of the UEFI part needs beside its files."""
+
+_ISOLINUX: Final = "SERIAL 0 115200\nDEFAULT ipxe\nLABEL ipxe\n KERNEL ipxe.krn\n INITRD boot.ipxe\n"
+
+_GRUB_START: Final = "search --no-floppy --file --set=root /ipxe.efi\nset prefix=($root)/\n"
+"""What GRUB runs first. On a CD it sees the ISO's files and not those of the image it was started from, on a USB stick the reverse."""
+
+_GRUB: Final = """\
+while true; do
+    chainloader /ipxe.efi
+    if boot; then
+        exit
+    fi
+    echo "iPXE ended without a boot script. Without autoexec.ipxe support it needs the DHCP file name {boot_url}/boot.ipxe."
+    echo "Next try in 10 seconds."
+    sleep 10
+done
+"""
+
+_SCRIPT: Final = """\
+#!ipxe
+:network
+echo Boot ISO: requesting an address by DHCP
+ifconf --configurator dhcp && goto service ||
+echo Boot ISO: no address by DHCP. Next try in 10 seconds.
+sleep 10
+goto network
+:service
+echo Boot ISO: {boot_url} for ${{netX/mac}} at ${{netX/ip}}
+chain --autofree {boot_url}/auto.ipxe?mac=${{netX/mac:hexhyp}} ||
+imgfetch --name answer {boot_url}/boot.ipxe && goto disk ||
+echo Boot ISO: the boot service {boot_url} does not answer. Next try in 10 seconds.
+sleep 10
+goto network
+:disk
+imgfree answer
+echo Boot ISO: no boot script for this machine, booting the local disk
+iseq ${{platform}} efi && exit 0 ||
+sanboot --no-describe --drive 0x80 ||
+echo Boot ISO: the local disk does not boot. Next try in 10 seconds.
+sleep 10
+goto network
+"""
+
+
+class BootIsoError(Exception):
+    """The boot ISO cannot be made; the message says what is missing or which program failed."""
+
+
+@dataclass(frozen=True)
+class BootIso:
+    """An ISO that was made. ``uefi_reads_script``: whether its UEFI part works with any DHCP server (see the module)."""
+
+    path: Path
+    uefi_reads_script: bool
+
+
+def script(boot_url: str) -> str:
+    """Return the iPXE script that asks the boot service at ``boot_url``, which is to be served as ``<boot_url>/boot.ipxe`` too.
+
+    The machine waits for DHCP and for the boot service as long as it takes. If ``/auto.ipxe`` is refused (404) or its script ends, while
+    ``/boot.ipxe`` is answered, the local disk is booted. Raises :class:`BootIsoError` for a URL that iPXE cannot fetch.
+    """
+    parts = urlsplit(boot_url)
+    if (
+        parts.scheme != "http"
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or not boot_url.isascii()
+        or any(c in boot_url for c in " $\"'\\")
+    ):
+        raise BootIsoError(f"boot URL {boot_url!r}: Debian's iPXE fetches over plain HTTP only. Use http://ADDRESS:PORT.")
+    return _SCRIPT.format(boot_url=boot_url.rstrip("/"))
+
+
+def write_boot_iso(path: Path, boot_url: str) -> BootIso:
+    """Write the boot ISO for the boot service at ``boot_url`` (about 3 MB, under a second). The same arguments give the same bytes.
+
+    The file appears at ``path`` in one step. Raises :class:`BootIsoError`.
+    """
+    text = script(boot_url)
+    _check_packages()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="boot-iso-", dir=path.parent) as temporary:
+        folder = Path(temporary)
+        content = folder / "content"
+        content.mkdir()
+        shutil.copyfile(_BIOS_LOADER, content / "isolinux.bin")
+        shutil.copyfile(_BIOS_MODULE, content / "ldlinux.c32")
+        # ISOLINUX decides by the extension what kind of program a file is: it does not know .lkrn.
+        shutil.copyfile(_BIOS_IPXE, content / "ipxe.krn")
+        (content / "isolinux.cfg").write_text(_ISOLINUX, encoding="ascii")
+        (content / "boot.ipxe").write_text(text, encoding="ascii")
+        _write_uefi(folder, content, text, boot_url.rstrip("/"))
+        for file in (*content.iterdir(), content):
+            os.utime(file, (_TIME, _TIME))
+        made = folder / "boot.iso"
+        _run("xorriso", "-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT", "-J", "-R",
+            *("-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"),
+            *("-eltorito-alt-boot", "-e", "uefi.img", "-no-emul-boot"),
+            # A BMC may present the same image as a USB stick.
+            *("-isohybrid-mbr", str(_BIOS_MBR), "-isohybrid-gpt-basdat"),
+            str(content))  # fmt: skip
+        made.replace(path)
+    return BootIso(path, reads_script(_UEFI_IPXE))
+
+
+def reads_script(ipxe: Path) -> bool:
+    """Return whether an iPXE for UEFI reads ``autoexec.ipxe`` from the medium it was started from."""
+    return "autoexec.ipxe".encode("utf-16-le") in ipxe.read_bytes()
+
+
+def _write_uefi(folder: Path, content: Path, text: str, boot_url: str) -> None:
+    """Write what UEFI boots: a file system with iPXE and its script, or with GRUB, which finds iPXE among the files of the ISO."""
+    files = folder / "uefi"
+    (files / "EFI" / "BOOT").mkdir(parents=True)
+    loader = files / "EFI" / "BOOT" / "BOOTX64.EFI"
+    if reads_script(_UEFI_IPXE):
+        shutil.copyfile(_UEFI_IPXE, loader)
+        (files / "autoexec.ipxe").write_text(text, encoding="ascii")
+    else:
+        shutil.copyfile(_UEFI_IPXE, content / "ipxe.efi")
+        (content / "grub.cfg").write_text(_GRUB.format(boot_url=boot_url), encoding="ascii")
+        start = folder / "start.cfg"
+        start.write_text(_GRUB_START, encoding="ascii")
+        _run("grub-mkimage", "-O", "x86_64-efi", "-d", str(_GRUB_MODULES), "-c", str(start), "-p", "/", "-o", str(loader), *_IN_GRUB)
+    # A folder gets its time when something is put into it: the inner ones first.
+    for file in sorted(files.rglob("*"), reverse=True):
+        os.utime(file, (_TIME, _TIME))
+    size = sum(file.stat().st_size for file in files.rglob("*") if file.is_file()) // 1024 + _ROOM
+    _run("mkfs.fat", "-C", "--invariant", "-i", "4d455441", "-n", "METAL_BOOT", str(content / "uefi.img"), str(size))
+    _run("mcopy", "-s", "-m", "-i", str(content / "uefi.img"), *(str(file) for file in sorted(files.iterdir())), "::")
+
+
+def _check_packages() -> None:
+    missing = {
+        package: name
+        for name, package in _PACKAGES.items()
+        if (not Path(name).exists() if name.startswith("/") else shutil.which(name, path=_SEARCHED) is None)
+    }
+    if missing:
+        raise BootIsoError(
+            f"Cannot make the boot ISO: {', '.join(sorted(missing.values()))} not found. "
+            f"Install the packages: apt-get install --no-install-recommends {' '.join(sorted(missing))}"
+        )
+
+
+def _run(program: str, *arguments: str) -> None:
+    found = shutil.which(program, path=_SEARCHED) or program
+    command: Sequence[str] = [found, *arguments]
+    done = subprocess.run(
+        command, env={**os.environ, **_ENVIRONMENT}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise BootIsoError(f"Cannot make the boot ISO: {' '.join(command)} ended with code {done.returncode}: {done.stderr.strip()[-500:]}")

@@ -1,0 +1,359 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""``python -m metal_api serve``: the Metal API of a rack as one process.
+
+Two listeners: the API with TLS for users, and the boot and metadata services over plain HTTP for machines, whose firmware has no CA. State,
+token and the Ironic of its own are in the state folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import shlex
+import signal
+import socket
+import ssl
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from metal_api.app import create_machines_app, create_metal_app
+from metal_api.boot_iso import BootIsoError, write_boot_iso
+from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
+from metal_api.core.clock import Clock
+from metal_api.core.settings import DEFAULTS
+from metal_api.core.world import Environment, MetroNetwork
+from metal_api.first_start import Owner
+from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIronic, Site, ensure_ironic
+from metal_api.ironic.enrolment import EnrolmentError, enrol
+from metal_api.ironic.machines import IronicMachines
+from metal_api.listener import Listener
+from metal_api.rack import Rack, RackError, load
+from metal_api.state_folder import StartError, locked, write_private
+from metal_api.tls import CertificateAuthority
+from metal_api.world import MetalWorld
+
+LOG = logging.getLogger(__name__)
+
+DEFAULT_LISTEN = "127.0.0.1:8443"
+TOKEN, CA = "token", "tls/ca.pem"
+"""In the state folder: the first user's token, and the CA of the API's certificate."""
+
+OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line's options.
+
+    ``listen``: address and port of the API. ``boot_listen``: of the boot service; ``boot_url``: where machines reach it, empty for
+    ``http://`` and ``boot_listen``. ``certificate``, ``key``: of the API, None for one of its own CA. ``names``: further DNS names in that
+    certificate. ``is_plain``: API without TLS. ``ironic``: None for one of its own; ``fake_hardware``: whether that one knows nodes without
+    hardware.
+    """
+
+    state: Path
+    rack: Path
+    listen: tuple[str, int]
+    boot_listen: tuple[str, int]
+    boot_url: str = ""
+    certificate: Path | None = None
+    key: Path | None = None
+    names: tuple[str, ...] = ()
+    is_plain: bool = False
+    ironic: Access | None = None
+    fake_hardware: bool = False
+
+
+def parse_listen(option: str, text: str) -> tuple[str, int]:
+    """Return address and port of ``ADDRESS:PORT``. Raises :class:`StartError`."""
+    host, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal() or not 0 < int(number) <= 65535:
+        raise StartError(f"{option} {text}: write it as ADDRESS:PORT, for example {DEFAULT_LISTEN}")
+    try:
+        return str(ipaddress.IPv4Address(host)), int(number)
+    except ValueError:
+        raise StartError(f"{option} {text}: {host!r} is not an IPv4 address") from None
+
+
+def checked(options: Options) -> Options:
+    """Return the options, if they fit together. Raises :class:`StartError`."""
+    address = ipaddress.ip_address(options.listen[0])
+    if options.is_plain and not address.is_loopback:
+        raise StartError(
+            f"--plain-http with --listen {address}: tokens would be readable on the network. Leave it out: TLS needs no setup, "
+            f"clients trust {options.state / CA}"
+        )
+    if (options.certificate is None) != (options.key is None):
+        raise StartError("--certificate and --key: one needs the other")
+    if not options.boot_url and ipaddress.ip_address(options.boot_listen[0]).is_unspecified:
+        raise StartError(f"--boot-listen {options.boot_listen[0]}: name the URL at which machines reach it with --boot-url")
+    return options
+
+
+def load_rack(path: Path) -> Rack:
+    """Return the rack of a file. Raises :class:`StartError` with all its problems, a line each."""
+    try:
+        return load(path)
+    except RackError as error:
+        problems = "\n".join(f"  {each}" for each in error.problems)
+        raise StartError(f"{path} cannot be used, nothing was started:\n{problems}") from None
+
+
+def use_catalogue(rack: Rack) -> None:
+    """Set the catalogue of this process: the metros of the rack, and its plans besides those of the vendor."""
+    use(
+        Catalogue(
+            [own_metro(each.code, each.name, each.country) for each in rack.metros],
+            [
+                Plan(
+                    slug=each.slug,
+                    cpu=each.cpu,
+                    cores=each.cores,
+                    memory_gb=each.memory_gb,
+                    drives=each.drives,
+                    ports=each.ports,
+                    nic=each.nic,
+                    price_hour=each.price_hour,
+                    type="standard",
+                    categories=("compute", "current_gen"),
+                )
+                for each in rack.plans
+            ],
+        )
+    )
+
+
+def serve(options: Options) -> int:
+    """Run the server until SIGINT or SIGTERM. Raises :class:`StartError` when it cannot start."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for chatty in ("httpx", "httpcore", "uvicorn", "openstack", "keystoneauth", "urllib3"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    options = checked(options)
+    rack = load_rack(options.rack)
+    use_catalogue(rack)
+    with locked(options.state, "server"):
+        iso = options.state / "media" / "ipxe.iso"
+        try:
+            write_boot_iso(iso, _boot_url(options))
+            programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
+        except (BootIsoError, EmbeddedError) as error:
+            raise StartError(str(error)) from None
+        return asyncio.run(_run(options, rack, programs))
+
+
+def _boot_url(options: Options) -> str:
+    return options.boot_url.rstrip("/") or "http://{}:{}".format(*options.boot_listen)
+
+
+class MetalServer:
+    """All services, started in the order of their dependencies and ended in reverse order. ``programs``: of an Ironic of its own."""
+
+    def __init__(self, options: Options, rack: Rack, programs: Path | None) -> None:
+        self._options, self._rack, self._programs = options, rack, programs
+        self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._reloaded = asyncio.Event()
+
+    async def start(self) -> None:
+        """Raises :class:`StartError`."""
+        options, boot_url = self._options, _boot_url(self._options)
+        access = options.ironic or await self._start_ironic(boot_url)
+        machines = IronicMachines(IronicClient(access.connect()), boot_url=boot_url)
+        self._ends("machines", machines.close)
+        world = MetalWorld(
+            options.state,
+            Clock(1),
+            machines,
+            environment=Environment(
+                boot_url=boot_url,
+                metadata_url=boot_url,
+                # Of what a plain network does not have, elastic addresses and private ones, nothing is given out.
+                public_network="192.0.2.0/24",
+                private_network="198.51.100.0/24",
+                networks={
+                    each.code: MetroNetwork(str(each.network), str(each.gateway), str(each.first), str(each.last))
+                    for each in self._rack.metros
+                },
+                is_simulated=False,
+            ),
+            owner=OWNER,
+        )
+        self._ends("Metal API", world.close)
+        world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})
+        try:
+            await machines.start(world)
+        except IronicError as error:
+            raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
+        await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, options.state / "media"), None)
+        context = None if options.is_plain else await asyncio.to_thread(self._context)
+        await self._listen("--listen", options.listen, create_metal_app(world), context)
+        write_private(options.state / TOKEN, world.token + "\n")
+        self._write_environment(world)
+        # Last, since operations that were interrupted go on at once.
+        await world.start()
+        self._connect, self._look_now = access.connect, machines.look_now
+        self._enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
+        self._ends("enrolment", self._end_enrolment)
+
+    def reload(self) -> None:
+        """Read the rack file again and enrol its servers."""
+        self._reloaded.set()
+
+    async def _keep_enrolled(self) -> None:
+        """Enrol the servers of the rack file, now and each time that it is reloaded."""
+        while True:
+            self._reloaded.clear()
+            if self._rack.servers:
+                try:
+                    connection = await asyncio.to_thread(self._connect)
+                    report = await enrol(self._rack, connection, progress=LOG.info)
+                    self._look_now()
+                    failed = sum(each.outcome == "failed" for each in report.results)
+                    LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
+                except EnrolmentError as error:
+                    LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, error)  # noqa: TRY400 - told in words
+            await self._reloaded.wait()
+            self._take_rack()
+
+    def _take_rack(self) -> None:
+        try:
+            rack = load(self._options.rack)
+        except RackError as error:
+            LOG.error("the rack file is not used, the one of the start is still in force: %s", error)  # noqa: TRY400 - told in words
+            return
+        if (rack.metros, rack.plans) != (self._rack.metros, self._rack.plans):
+            LOG.error("metros or plans of %s have changed: restart the server to use them", self._options.rack)
+            return
+        self._rack = rack
+
+    async def _end_enrolment(self) -> None:
+        self._enrolling.cancel()
+        await asyncio.gather(self._enrolling, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """End everything that was started; a part that fails to end does not keep the others from it."""
+        while self._endings:
+            name, end = self._endings.pop()
+            try:
+                await end()
+            except Exception:
+                LOG.exception("%s did not end well", name)
+
+    async def _start_ironic(self, boot_url: str) -> Access:
+        if self._programs is None:
+            raise RuntimeError("the programs of Ironic are missing")
+        site = Site(boot_url, fake_hardware=self._options.fake_hardware)
+        ironic = EmbeddedIronic(self._options.state / "ironic", self._programs, _free_port(), site)
+        self._ends("Ironic", ironic.stop)
+        LOG.info("starting Ironic")
+        try:
+            await ironic.start()
+        except EmbeddedError as error:
+            raise StartError(str(error)) from None
+        url = self._options.state / "ironic" / "url"
+        write_private(url, ironic.access.url + "\n")
+        self._endings.append(("URL of Ironic", partial(asyncio.to_thread, url.unlink)))
+        return ironic.access
+
+    def _context(self) -> ssl.SSLContext:
+        options = self._options
+        if options.certificate is None or options.key is None:
+            ca = CertificateAuthority(options.state / "tls", "Metal API")
+            return ca.server_context(options.listen[0], *options.names)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(options.certificate, options.key)
+        except (OSError, ssl.SSLError) as error:
+            raise StartError(f"--certificate {options.certificate}, --key {options.key}: {error}") from None
+        return context
+
+    async def _listen(self, option: str, place: tuple[str, int], app: object, context: ssl.SSLContext | None) -> None:
+        listener = Listener(app)  # type: ignore[arg-type] # an ASGI application
+        try:
+            await listener.open(*place, context)
+        except OSError as error:
+            raise StartError("{} {}:{}: {}".format(option, *place, os.strerror(error.errno or 0))) from None
+        self._ends(f"listener {place[1]}", listener.close)
+
+    def _write_environment(self, world: MetalWorld) -> None:
+        """Write ``env.sh``: what clients need, for a shell on this computer."""
+        options = self._options
+        address, port = options.listen
+        scheme = "http" if options.is_plain else "https"
+        exports = {
+            "METAL_API_URL": f"{scheme}://{address}:{port}/metal/v1",
+            "METAL_AUTH_TOKEN": world.token,
+            "METAL_PROJECT_ID": world.project_id,
+        }
+        if scheme == "https" and options.certificate is None:
+            exports["METAL_API_CA_FILE"] = str((options.state / CA).resolve())
+        lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
+        write_private(options.state / "env.sh", "\n".join([*lines, ""]))
+
+    def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
+        self._endings.append((name, end))
+
+
+def own_ironic(state: Path) -> Access:
+    """Return how the Ironic of the server that runs with this state folder is reached. Raises :class:`StartError`."""
+    folder = state / "ironic"
+    missing = "no server with an Ironic of its own runs here: start it, or name an Ironic with --ironic-url"
+    try:
+        url, password = ((folder / name).read_text(encoding="ascii").strip() for name in ("url", "password"))
+    except OSError:
+        raise StartError(f"--state {state}: {missing}") from None
+    return Access(url, USER, password)
+
+
+def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[str]) -> int:
+    """Enrol the servers of a rack, print what became of each, and return the exit status. Raises :class:`StartError`."""
+    try:
+        report = asyncio.run(enrol(rack, access.connect(), dry_run=dry_run, remove=remove))
+    except EnrolmentError as error:
+        raise StartError(str(error)) from None
+    counts = Counter(each.outcome for each in report.results)
+    print(", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "the rack file has no servers")
+    return 0 if report.is_good else 1
+
+
+async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
+    server = MetalServer(options, rack, programs)
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ended.set)
+    loop.add_signal_handler(signal.SIGHUP, server.reload)
+    try:
+        starting = asyncio.create_task(server.start())
+        waiting = asyncio.create_task(ended.wait())
+        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+            print("# ready", flush=True)
+            await ended.wait()
+        waiting.cancel()
+        LOG.info("ending")
+    finally:
+        await server.stop()
+    return 0
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port

@@ -1,0 +1,111 @@
+"""The server and its Ironic are killed at any moment of orders and deletions: no server is lost, and none is two devices."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from metal_api.ironic.embedded import Access
+from tests.metal_api.ironic.fake_rack import FakeRack
+from tests.metal_api.ironic.firmware import Firmware
+from tests.metal_api.ironic.server import Server, rack_file
+
+SERVERS = 4
+MOMENTS = 10
+
+
+@pytest.fixture
+def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
+    """With four servers, of which three are ordered and deleted again and again."""
+    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.0", SERVERS), rack.ironic.access)
+    running.start()
+    firmware = Firmware(rack.connection, running.boot_url)
+    try:
+        running.until(lambda: running.free() == SERVERS, what="all servers are offered")
+        yield running
+    finally:
+        running.stop()
+        firmware.close()
+
+
+def _moments(count: int) -> list[float]:
+    """Seconds after an order and a deletion, of which the work takes about three, spread evenly with some chance."""
+    chance = random.Random(14)  # noqa: S311
+    return [3.0 * (number + chance.random()) / count for number in range(count)]
+
+
+def _work(server: Server, turn: int) -> None:
+    """Order two devices, and delete one of the last turn; a server that dies meanwhile is the point."""
+    with contextlib.suppress(httpx.HTTPError):
+        for name, id_ in server.ids().items():
+            if name.startswith(f"t{turn - 1}-"):
+                server.api.delete(f"/devices/{id_}")
+        for number in range(2):
+            server.order(hostname=f"t{turn}-{number}")
+
+
+def _settle_and_check(server: Server, rack: FakeRack) -> None:
+    """Wait until nothing goes on, and compare both sides: every device is one node, every other node is free."""
+
+    def quiet() -> bool:
+        return all(state == "active" for state in server.devices().values()) and server.free() + len(server.devices()) == SERVERS
+
+    server.until(quiet, 120, "all devices are active and all other servers free")
+    nodes = list(rack.connection.baremetal.nodes(details=True))
+    assert sorted(each.instance_id for each in nodes if each.instance_id) == sorted(server.ids().values())
+    assert all((each.provision_state == "active") == bool(each.instance_id) for each in nodes), [
+        (each.name, each.provision_state, each.instance_id) for each in nodes
+    ]
+    assert {each.id for each in rack.connection.baremetal.allocations()} == set(server.ids().values())
+
+
+@pytest.mark.parametrize("moments", [[0.4, 1.5], pytest.param(_moments(MOMENTS), marks=pytest.mark.long)], ids=["two", "ten"])
+def test_the_server_is_killed(server: Server, rack: FakeRack, moments: list[float]) -> None:
+    for turn, moment in enumerate(moments):
+        _work(server, turn)
+        time.sleep(moment)
+        server.kill()
+        server.start()
+        _settle_and_check(server, rack)
+
+
+@pytest.mark.parametrize("moments", [[0.8], pytest.param(_moments(MOMENTS), marks=pytest.mark.long)], ids=["one", "ten"])
+def test_the_ironic_is_killed(server: Server, rack: FakeRack, moments: list[float]) -> None:
+    for turn, moment in enumerate(moments):
+        _work(server, turn)
+        time.sleep(moment)
+        pid = rack.ironic.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        _settle_and_check(server, rack)
+
+
+def test_the_ironic_of_its_own_ends_with_the_server(tmp_path: Path) -> None:
+    server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.1", 1))
+    server.start()
+    try:
+        url, password = ((server.state / "ironic" / name).read_text(encoding="ascii").strip() for name in ("url", "password"))
+        assert httpx.get(f"{url}/v1/nodes").status_code == 401
+        assert Access(url, "metal-api", password).connect().baremetal.get("/nodes").status_code == 200
+        server.until(lambda: server.free() == 1, what="the server is offered")
+        server.kill()
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                httpx.get(f"{url}/v1/nodes")
+            except httpx.ConnectError:
+                break
+            assert time.monotonic() < deadline, "Ironic has outlived the server"
+            time.sleep(0.1)
+        server.start()
+        server.until(lambda: server.free() == 1, what="the server is offered again")
+    finally:
+        server.stop()

@@ -37,7 +37,8 @@ async def test_a_custom_ipxe_device_is_active_when_its_script_phones_home(sandbo
         assert (await machine.get("/auto.ipxe")).status_code == 404
         assert (await machine.post("/events", json={"state": "running", "message": "ignition"})).status_code == 200
     events = (await sandbox.api.get(f"/devices/{device['id']}/events", params={"per_page": 50})).json()["events"]
-    assert [each["type"] for each in reversed(events)] == [
+    # A server has further events of its own.
+    assert [each["type"] for each in reversed(events) if not each["type"].startswith("server.")] == [
         "provisioning.101",
         "provisioning.102",
         "provisioning.103",

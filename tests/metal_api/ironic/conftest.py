@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from metal_api.ironic.embedded import ensure_ironic
+from tests.metal_api.conftest import Sandbox
+from tests.metal_api.contract import check
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
@@ -35,3 +38,20 @@ async def api(tmp_path: Path, rack: FakeRack) -> AsyncIterator[RackApi]:
     """A Metal API on it."""
     async with rack_api(tmp_path / "state", rack) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def pool(the_rack: FakeRack) -> Iterator[FakeRack]:
+    """An Ironic with enough nodes for any test of the API."""
+    the_rack.enrol(12)
+    yield the_rack
+    the_rack.empty()
+
+
+@pytest.fixture
+async def sandbox(tmp_path: Path, pool: FakeRack) -> AsyncIterator[Sandbox]:
+    """The sandbox of the API's tests, with the pool's nodes for their usual plan."""
+    async with rack_api(tmp_path / "state", pool, hooks=[check], is_simulated=True) as running:
+        await running.until(lambda: running.free() == 12)
+        yield running
+    await asyncio.to_thread(pool.undeploy)

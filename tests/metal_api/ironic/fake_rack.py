@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,8 @@ import httpx
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.core.clock import Clock
-from metal_api.core.machines import Hardware
+from metal_api.core.control import PATH as CONTROL_PATH
+from metal_api.core.machines import Hardware, Machines
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.first_start import of_sandbox
 from metal_api.ironic.client import IronicClient
@@ -24,6 +25,8 @@ from metal_api.ironic.mapping import metro_trait
 from metal_api.servers import Servers
 from metal_api.world import MetalWorld
 from sandbox.loopback import PUBLIC, private_network
+from sandbox.machines.with_servers import WithServers
+from sandbox.metal_control import control_app
 from tests.metal_api.conftest import NO_TLS, Sandbox, ScriptedMachines, machine_client, serving
 from tests.ports import free_ports
 
@@ -83,7 +86,8 @@ class FakeRack:
                     **fields,
                 }
             )
-            bare.create_port(node_uuid=node.id, address=f"52:54:00:00:{self._created >> 8:02x}:{self._created & 255:02x}")
+            for number in range(2):
+                bare.create_port(node_uuid=node.id, address=f"52:54:00:{number:02x}:{self._created >> 8:02x}:{self._created & 255:02x}")
             bare.put(f"/nodes/{node.id}/traits", json={"traits": [metro_trait(metro)]}, microversion="1.80")
             ids.append(node.id)
         for target, expected in (("manage", "manageable"), ("provide", "available")):
@@ -118,15 +122,27 @@ class FakeRack:
         for allocation in list(bare.allocations()):
             bare.delete_allocation(allocation)
 
+    def undeploy(self) -> None:
+        """Make all nodes available again, whoever has them."""
+        bare = self.connection.baremetal
+        used = [each for each in bare.nodes(details=True) if each.instance_id or each.provision_state != "available"]
+        for node in used:
+            bare.wait_for_node_reservation(node, timeout=60)
+            if bare.get_node(node.id).provision_state != "available":
+                bare.set_node_provision_state(node, "deleted")
+        bare.wait_for_nodes_provision_state([each.id for each in used], "available", timeout=60)
+        for allocation in list(bare.allocations()):
+            bare.delete_allocation(allocation)
+
     def close(self) -> None:
         self._background.run(self.ironic.stop())
         self._background.close()
 
 
 class BootingMachines(ScriptedMachines):
-    """The backend under test; each node that it has powered on boots, unless the test says that it never does."""
+    """The backend under test; each machine that it has powered on boots, unless the test says that it never does."""
 
-    def __init__(self, backend: IronicMachines) -> None:
+    def __init__(self, backend: Machines) -> None:
         super().__init__()
         self.backend = backend
 
@@ -218,10 +234,17 @@ async def rack_api(
     )
     client = await asyncio.to_thread(rack.client)
     backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=0.1, patience=patience)
-    machines = BootingMachines(backend)
+    is_server: Callable[[str], bool] = lambda id_: world.service(Servers).of_device(id_) is not None  # noqa: E731 - of a world to come
+    silent = ScriptedMachines()
+    silent.boots = False
+    machines = BootingMachines(WithServers(silent, backend, is_server))
     machines.boot_url = boot_url
     world = MetalWorld(state, Clock(20_000), machines, environment=environment, owner=of_sandbox(1))
-    apps = {api_port: create_metal_app(world, {}), boot_port: create_boot_app(world, media), metadata_port: create_metadata_app(world)}
+    apps = {
+        api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, [])}),
+        boot_port: create_boot_app(world, media),
+        metadata_port: create_metadata_app(world),
+    }
     async with (
         serving(apps),
         httpx.AsyncClient(
@@ -231,11 +254,12 @@ async def rack_api(
             verify=NO_TLS,
             event_hooks={"response": list(hooks)},
         ) as api,
+        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
     ):
         await backend.start(world)
         await world.start()
         try:
-            yield RackApi(world, machines, url, api, api, boot_url, metadata_url, rack=rack, backend=backend)
+            yield RackApi(world, machines, url, api, control, boot_url, metadata_url, rack=rack, backend=backend)
         finally:
             await machines.close()
             await world.close()

@@ -67,6 +67,20 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM)")
     serve.add_argument("--name", action="append", default=[], metavar="NAME", help="DNS name of the API, for the certificate of its own CA")
     serve.add_argument("--plain-http", action="store_true", help="serve the API without TLS, on loopback only")
+    serve.add_argument(
+        "--agent",
+        type=Path,
+        metavar="DIR",
+        help="folder with vmlinuz and initramfs.img of Ironic's agent, which cleans disks (default: disks keep their content)",
+    )
+    serve.add_argument("--rescue-script-url", default="", metavar="URL", help="iPXE script of a rescue system (default: no rescue)")
+    serve.add_argument(
+        "--boot-timeout",
+        type=float,
+        default=1800,
+        metavar="SECONDS",
+        help="a machine that has not asked the boot service so long after it was switched on has failed (default: %(default)g)",
+    )
     return parser
 
 
@@ -111,6 +125,9 @@ def _run(chosen: argparse.Namespace) -> int:
                 is_plain=chosen.plain_http,
                 ironic=_ironic(chosen),
                 fake_hardware=chosen.fake_hardware,
+                agent=chosen.agent,
+                rescue_script_url=chosen.rescue_script_url,
+                boot_timeout=chosen.boot_timeout,
             )
         )
     except StartError as error:

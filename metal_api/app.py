@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal_api.accounts.authentication import Authentication
-from metal_api.boot import create_boot_app
+from metal_api.boot import BootMedia, create_boot_app
 from metal_api.core.app import MetalApp, normal_path
 from metal_api.metadata import create_metadata_app
 from metal_api.plain_networks import guarded
@@ -31,8 +30,8 @@ def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = N
     return MetalApp(world, ROUTES, world.service(Authentication), mounts)
 
 
-def create_machines_app(world: MetalWorld, media: Path) -> ASGIApp:
-    """Return boot and metadata service as one application. ``media``: folder of the boot ISO."""
+def create_machines_app(world: MetalWorld, media: BootMedia) -> ASGIApp:
+    """Return boot and metadata service as one application."""
     boot, metadata = create_boot_app(world, media), create_metadata_app(world)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

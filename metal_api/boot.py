@@ -8,6 +8,7 @@ Callers are identified by source address, as in the metadata service.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +17,9 @@ import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as HttpRoute
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from metal_api import boot_iso
@@ -27,11 +30,14 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.devices.services import machine_endpoint
 from metal_api.events import record_event
+from metal_api.ironic import agent
 from metal_api.servers import Server
 
 
 def script(world: World, device: Device) -> str | None:
     """Return ``/auto.ipxe`` for a custom_ipxe device, None if it may not boot from the network (any more)."""
+    if device.rescuing and device.server_id is not None:
+        return f"#!ipxe\nchain --autofree {world.environment.rescue_script_url}\n"
     if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
         return None
     metro = catalogue().metros[device.metro]
@@ -125,14 +131,40 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
     record_event(world, device, "server.wrong_address", text)
 
 
-def create_boot_app(world: World, media: Path | None = None) -> ASGIApp:
-    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media``, the folder of the boot ISO, also
-    ``GET /ipxe.iso`` for BMCs and ``GET /boot.ipxe``, the script that is in it.
+@dataclass(frozen=True)
+class BootMedia:
+    """What a boot service for servers has besides. ``iso``: the boot ISO. ``firmware``: folder of iPXE for HTTP boot. ``agent``: folder of
+    Ironic's agent, None without one; ``ironic_url``: of the Ironic that it reports to.
+    """
+
+    iso: Path
+    firmware: Path = Path("/usr/lib/ipxe")
+    agent: Path | None = None
+    ironic_url: str = ""
+
+    def routes(self, boot_url: str) -> list[BaseRoute]:
+        found: list[BaseRoute] = [
+            HttpRoute("/ipxe.iso", lambda _request: FileResponse(self.iso, media_type="application/octet-stream")),
+            HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(boot_url))),
+        ]
+        if self.firmware.is_dir():
+            found.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
+        if self.agent is not None:
+            found += [Mount("/agent", StaticFiles(directory=self.agent)), *agent.routes(self.ironic_url)]
+        return found
+
+
+def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
+    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media`` also what servers boot:
+    ``GET /ipxe.iso`` for BMCs, ``GET /boot.ipxe``, the script that is in it, ``/ipxe/...`` for HTTP boot, ``/agent/...``.
     """
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
+        address = request.client.host if request.client else ""
+        if world.environment.has_agent and (server := world.store[Server].first("address", address)) is not None and server.cleaning:
+            return PlainTextResponse(agent.script(world.environment.boot_url))
         if device is None and (mac := request.query_params.get("mac")):
-            _warn_of_address(world, mac, request.client.host if request.client else "")
+            _warn_of_address(world, mac, address)
         text = script(world, device) if device is not None else None
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 
@@ -152,14 +184,11 @@ def create_boot_app(world: World, media: Path | None = None) -> ASGIApp:
                 return PlainTextResponse(str(problem), 400)
         return Response(status_code=200)
 
-    routes = [
+    routes: list[BaseRoute] = [
         HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
         HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
         HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
     ]
     if media is not None:
-        routes += [
-            HttpRoute("/ipxe.iso", lambda _request: FileResponse(media / "ipxe.iso", media_type="application/octet-stream")),
-            HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(world.environment.boot_url))),
-        ]
+        routes += media.routes(world.environment.boot_url)
     return Bounded(Starlette(routes=routes))

@@ -47,7 +47,21 @@ _TIME: Final = 1577836800
 """The time of all files of the ISO (2020-01-01), in seconds: the same input makes the same bytes."""
 
 _ENVIRONMENT: Final[Mapping[str, str]] = {"SOURCE_DATE_EPOCH": str(_TIME), "TZ": "UTC", "LC_ALL": "C", "MTOOLSRC": "/dev/null"}
-_IN_GRUB: Final = ("normal", "boot", "chain", "echo", "fat", "iso9660", "minicmd", "part_gpt", "part_msdos", "search", "sleep", "test")
+_IN_GRUB: Final = (
+    "normal",
+    "boot",
+    "chain",
+    "echo",
+    "fat",
+    "iso9660",
+    "minicmd",
+    "part_gpt",
+    "part_msdos",
+    "search",
+    "sleep",
+    "test",
+    "true",
+)
 _ROOM: Final = 64
 """KiB that the file system of the UEFI part needs beside its files."""
 
@@ -56,17 +70,36 @@ _ISOLINUX: Final = "SERIAL 0 115200\nDEFAULT ipxe\nLABEL ipxe\n KERNEL ipxe.krn\
 _GRUB_START: Final = "search --no-floppy --file --set=root /ipxe.efi\nset prefix=($root)/\n"
 """What GRUB runs first. On a CD it sees the ISO's files and not those of the image it was started from, on a USB stick the reverse."""
 
-_GRUB: Final = """\
+_MARK: Final = "metal-boot-iso"
+"""A file by which GRUB knows the file system it was started from, where the ISO is presented as a USB stick."""
+
+_GRUB: Final = f"""\
+set medium=$root
 while true; do
+    set root=$medium
     chainloader /ipxe.efi
     if boot; then
-        exit
+        for disk in hd0 hd1 hd2 hd3 hd4 hd5 hd6 hd7; do
+            for part in "" ,gpt1 ,gpt2 ,gpt3 ,gpt4 ,msdos1 ,msdos2; do
+                if [ -f "($disk$part)/EFI/BOOT/BOOTX64.EFI" -a ! -f "($disk$part)/{_MARK}" ]; then
+                    # The loader is told to be from the root device, wherever its file is.
+                    set root="$disk$part"
+                    chainloader /EFI/BOOT/BOOTX64.EFI
+                    boot
+                fi
+            done
+        done
+        echo "Boot ISO: no local disk has EFI/BOOT/BOOTX64.EFI. Next try in 10 seconds."
+    else
+        echo "Boot ISO: iPXE got no boot script. This version needs the DHCP file name"
+        echo "BOOT_URL/boot.ipxe"
+        echo "Next try in 10 seconds."
     fi
-    echo "iPXE ended without a boot script. Without autoexec.ipxe support it needs the DHCP file name {boot_url}/boot.ipxe."
-    echo "Next try in 10 seconds."
     sleep 10
 done
 """
+"""What GRUB runs. iPXE without an error means the local disk. It is started from here: to the firmware, GRUB can only return a success,
+for which UEFI shows its menu instead of going on in the boot order."""
 
 _SCRIPT: Final = """\
 #!ipxe
@@ -80,13 +113,13 @@ goto network
 echo Boot ISO: {boot_url} for ${{netX/mac}} at ${{netX/ip}}
 chain --autofree {boot_url}/auto.ipxe?mac=${{netX/mac:hexhyp}} ||
 imgfetch --name answer {boot_url}/boot.ipxe && goto disk ||
-echo Boot ISO: the boot service {boot_url} does not answer. Next try in 10 seconds.
+echo Boot ISO: the boot service does not answer. Next try in 10 seconds.
 sleep 10
 goto network
 :disk
 imgfree answer
 echo Boot ISO: no boot script for this machine, booting the local disk
-iseq ${{platform}} efi && exit 0 ||
+iseq ${{platform}} efi && exit {status} ||
 sanboot --no-describe --drive 0x80 ||
 echo Boot ISO: the local disk does not boot. Next try in 10 seconds.
 sleep 10
@@ -106,11 +139,14 @@ class BootIso:
     uefi_reads_script: bool
 
 
-def script(boot_url: str) -> str:
+def script(boot_url: str, *, firmware_goes_on: bool = False) -> str:
     """Return the iPXE script that asks the boot service at ``boot_url``, which is to be served as ``<boot_url>/boot.ipxe`` too.
 
     The machine waits for DHCP and for the boot service as long as it takes. If ``/auto.ipxe`` is refused (404) or its script ends, while
-    ``/boot.ipxe`` is answered, the local disk is booted. Raises :class:`BootIsoError` for a URL that iPXE cannot fetch.
+    ``/boot.ipxe`` is answered, the local disk is booted. In UEFI this is left to what started iPXE, which gets a success; with
+    ``firmware_goes_on`` an error, after which the firmware goes on in its boot order.
+
+    Raises :class:`BootIsoError` for a URL that iPXE cannot fetch.
     """
     parts = urlsplit(boot_url)
     if (
@@ -122,7 +158,7 @@ def script(boot_url: str) -> str:
         or any(c in boot_url for c in " $\"'\\")
     ):
         raise BootIsoError(f"boot URL {boot_url!r}: Debian's iPXE fetches over plain HTTP only. Use http://ADDRESS:PORT.")
-    return _SCRIPT.format(boot_url=boot_url.rstrip("/"))
+    return _SCRIPT.format(boot_url=boot_url.rstrip("/"), status=int(firmware_goes_on))
 
 
 def write_boot_iso(path: Path, boot_url: str) -> BootIso:
@@ -143,16 +179,21 @@ def write_boot_iso(path: Path, boot_url: str) -> BootIso:
         shutil.copyfile(_BIOS_IPXE, content / "ipxe.krn")
         (content / "isolinux.cfg").write_text(_ISOLINUX, encoding="ascii")
         (content / "boot.ipxe").write_text(text, encoding="ascii")
-        _write_uefi(folder, content, text, boot_url.rstrip("/"))
+        _write_uefi(folder, content, boot_url.rstrip("/"))
         for file in (*content.iterdir(), content):
             os.utime(file, (_TIME, _TIME))
         made = folder / "boot.iso"
-        _run("xorriso", "-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT", "-J", "-R",
+        _run(
+            "xorriso",
+            *("-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT"),
+            # -r and not -R: modes and owners that do not depend on who makes the ISO.
+            *("-J", "-r"),
             *("-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"),
             *("-eltorito-alt-boot", "-e", "uefi.img", "-no-emul-boot"),
             # A BMC may present the same image as a USB stick.
             *("-isohybrid-mbr", str(_BIOS_MBR), "-isohybrid-gpt-basdat"),
-            str(content))  # fmt: skip
+            str(content),
+        )
         made.replace(path)
     return BootIso(path, reads_script(_UEFI_IPXE))
 
@@ -162,20 +203,21 @@ def reads_script(ipxe: Path) -> bool:
     return "autoexec.ipxe".encode("utf-16-le") in ipxe.read_bytes()
 
 
-def _write_uefi(folder: Path, content: Path, text: str, boot_url: str) -> None:
+def _write_uefi(folder: Path, content: Path, boot_url: str) -> None:
     """Write what UEFI boots: a file system with iPXE and its script, or with GRUB, which finds iPXE among the files of the ISO."""
     files = folder / "uefi"
     (files / "EFI" / "BOOT").mkdir(parents=True)
     loader = files / "EFI" / "BOOT" / "BOOTX64.EFI"
     if reads_script(_UEFI_IPXE):
         shutil.copyfile(_UEFI_IPXE, loader)
-        (files / "autoexec.ipxe").write_text(text, encoding="ascii")
+        (files / "autoexec.ipxe").write_text(script(boot_url, firmware_goes_on=True), encoding="ascii")
     else:
         shutil.copyfile(_UEFI_IPXE, content / "ipxe.efi")
-        (content / "grub.cfg").write_text(_GRUB.format(boot_url=boot_url), encoding="ascii")
+        (content / "grub.cfg").write_text(_GRUB.replace("BOOT_URL", boot_url), encoding="ascii")
         start = folder / "start.cfg"
         start.write_text(_GRUB_START, encoding="ascii")
         _run("grub-mkimage", "-O", "x86_64-efi", "-d", str(_GRUB_MODULES), "-c", str(start), "-p", "/", "-o", str(loader), *_IN_GRUB)
+    (files / _MARK).touch()
     # A folder gets its time when something is put into it: the inner ones first.
     for file in sorted(files.rglob("*"), reverse=True):
         os.utime(file, (_TIME, _TIME))

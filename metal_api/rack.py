@@ -248,9 +248,10 @@ class _Reader:
         self._passwords: dict[tuple[str, str], str] = {}
 
     def rack(self, data: object) -> Rack:
-        top = _Fields("", data, self.problems)
         if not isinstance(data, dict):
+            self.problems.append("the file has to be a mapping with the keys metros and servers")
             return Rack(())
+        top = _Fields("", data, self.problems)
         metros = [self._metro(place, each) for place, each in _listed(top, "metros", "code")]
         plans = [self._plan(place, each) for place, each in _listed(top, "plans", "slug", [])]
         defaults = self._defaults(top.take("defaults", dict, {}))
@@ -501,9 +502,9 @@ class _Reader:
                 text = f"address {server.address} is outside of the addresses {metro.first}-{metro.last} of metro {metro.code}"
                 self.problems.append(f"{place}: {text}")
         for metro in rack.metros:
-            wanted, size = sum(server.metro == metro.code for _, server in placed), int(metro.last) - int(metro.first) + 1
-            if wanted > size:
-                self.problems.append(f"metro {metro.code}: addresses {metro.first}-{metro.last} are {size}, too few for {wanted} servers")
+            needed, size = sum(server.metro == metro.code for _, server in placed), int(metro.last) - int(metro.first) + 1
+            if needed > size:
+                self.problems.append(f"metro {metro.code}: addresses {metro.first}-{metro.last} are {size}, too few for {needed} servers")
         self._unique("servers", [(place, server.name) for place, server in placed if server.name], "the name")
         self._unique("servers", [(place, server.address) for place, server in placed if server.address], "the address")
         self._unique("servers", [(place, mac) for place, server in placed for mac in server.macs], "the MAC address")

@@ -28,18 +28,22 @@ from pathlib import Path
 from rich.console import Console
 
 from metal_api.app import create_machines_app, create_metal_app
+from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_boot_iso
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
 from metal_api.core.clock import Clock
 from metal_api.core.settings import DEFAULTS
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.first_start import Owner
+from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIronic, Site, ensure_ironic
 from metal_api.ironic.enrolment import EnrolmentError, enrol
 from metal_api.ironic.machines import IronicMachines
 from metal_api.listener import Listener
+from metal_api.network.dnsmasq import DhcpError, Dnsmasq, hosts_of
 from metal_api.rack import Rack, RackError, load
+from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
 from metal_api.tls import CertificateAuthority
 from metal_api.world import MetalWorld
@@ -60,7 +64,8 @@ class Options:
     ``listen``: address and port of the API. ``boot_listen``: of the boot service; ``boot_url``: where machines reach it, empty for
     ``http://`` and ``boot_listen``. ``certificate``, ``key``: of the API, None for one of its own CA. ``names``: further DNS names in that
     certificate. ``is_plain``: API without TLS. ``ironic``: None for one of its own; ``fake_hardware``: whether that one knows nodes without
-    hardware.
+    hardware. ``agent``: folder with the agent that cleans disks, for an Ironic of its own. ``boot_timeout``: seconds in which a machine has
+    to ask the boot service after it was switched on.
     """
 
     state: Path
@@ -74,6 +79,9 @@ class Options:
     is_plain: bool = False
     ironic: Access | None = None
     fake_hardware: bool = False
+    agent: Path | None = None
+    rescue_script_url: str = ""
+    boot_timeout: float = 1800
 
 
 def parse_listen(option: str, text: str) -> tuple[str, int]:
@@ -95,6 +103,12 @@ def checked(options: Options) -> Options:
             f"--plain-http with --listen {address}: tokens would be readable on the network. Leave it out: TLS needs no setup, "
             f"clients trust {options.state / CA}"
         )
+    if options.agent is not None:
+        missing = [name for name in (agent.KERNEL, agent.INITRAMFS) if not (options.agent / name).is_file()]
+        if missing:
+            raise StartError(f"--agent {options.agent}: {' and '.join(missing)} missing there")
+        if options.ironic is not None:
+            raise StartError("--agent: an Ironic that exists has an agent of its own; configure it there")
     if (options.certificate is None) != (options.key is None):
         raise StartError("--certificate and --key: one needs the other")
     if not options.boot_url and ipaddress.ip_address(options.boot_listen[0]).is_unspecified:
@@ -186,6 +200,9 @@ class MetalServer:
                     for each in self._rack.metros
                 },
                 is_simulated=False,
+                boot_timeout=options.boot_timeout,
+                rescue_script_url=options.rescue_script_url,
+                has_agent=options.agent is not None,
             ),
             owner=OWNER,
         )
@@ -195,16 +212,36 @@ class MetalServer:
             await machines.start(world)
         except IronicError as error:
             raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
-        await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, options.state / "media"), None)
+        media = BootMedia(options.state / "media" / "ipxe.iso", agent=options.agent, ironic_url=access.url)
+        await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, media), None)
         context = None if options.is_plain else await asyncio.to_thread(self._context)
         await self._listen("--listen", options.listen, create_metal_app(world), context)
         write_private(options.state / TOKEN, world.token + "\n")
         self._write_environment(world)
         # Last, since operations that were interrupted go on at once.
         await world.start()
+        await self._start_dhcp(world, machines)
         self._connect, self._look_now = access.connect, machines.look_now
-        self._enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
-        self._ends("enrolment", self._end_enrolment)
+        enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
+        self._ends("enrolment", partial(_cancelled, enrolling))
+
+    async def _start_dhcp(self, world: MetalWorld, machines: IronicMachines) -> None:
+        if not any(each.dhcp_interface for each in self._rack.metros):
+            return
+        dnsmasq = Dnsmasq(self._options.state / "dnsmasq", self._rack.metros, _boot_url(self._options))
+        try:
+            await dnsmasq.start(hosts_of(world.store[Server]))
+        except DhcpError as error:
+            raise StartError(str(error)) from None
+        self._ends("DHCP", dnsmasq.stop)
+
+        async def follow() -> None:
+            while True:
+                await machines.next_poll()
+                await dnsmasq.update(hosts_of(world.store[Server]))
+
+        following = asyncio.create_task(follow(), name="hosts of DHCP")
+        self._ends("hosts of DHCP", partial(_cancelled, following))
 
     def reload(self) -> None:
         """Read the rack file again and enrol its servers."""
@@ -237,10 +274,6 @@ class MetalServer:
             return
         self._rack = rack
 
-    async def _end_enrolment(self) -> None:
-        self._enrolling.cancel()
-        await asyncio.gather(self._enrolling, return_exceptions=True)
-
     async def stop(self) -> None:
         """End everything that was started; a part that fails to end does not keep the others from it."""
         while self._endings:
@@ -253,7 +286,7 @@ class MetalServer:
     async def _start_ironic(self, boot_url: str) -> Access:
         if self._programs is None:
             raise RuntimeError("the programs of Ironic are missing")
-        site = Site(boot_url, fake_hardware=self._options.fake_hardware)
+        site = Site(boot_url, agent=self._options.agent is not None, fake_hardware=self._options.fake_hardware)
         ironic = EmbeddedIronic(self._options.state / "ironic", self._programs, _free_port(), site)
         self._ends("Ironic", ironic.stop)
         LOG.info("starting Ironic")
@@ -304,6 +337,11 @@ class MetalServer:
 
     def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
         self._endings.append((name, end))
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def own_ironic(state: Path) -> Access:

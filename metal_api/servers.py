@@ -29,7 +29,8 @@ class FoundServer:
     """A server as its backend reports it. ``address``: the one chosen for it there, empty for the next free one of its metro.
 
     ``reserved_for``: id or name of the project that it is reserved for, empty for none. ``instance``: what the backend says that it is
-    used for, the id of a device or anything else. ``unavailable``: why it cannot be ordered now, empty if it can.
+    used for, the id of a device or anything else. ``unavailable``: why it cannot be ordered now, empty if it can. ``cleaning``: whether its
+    disks are cleaned now.
     """
 
     id: str
@@ -42,6 +43,7 @@ class FoundServer:
     reserved_for: str = ""
     instance: str = ""
     unavailable: str = ""
+    cleaning: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,7 @@ class Server(Record):
     network: str = ""
     gateway: str = ""
     unavailable: str = ""
+    cleaning: bool = False
     project_id: str | None = None
     device_id: str | None = None
 
@@ -161,6 +164,7 @@ class Servers:
             network=network,
             gateway=gateway,
             unavailable=unavailable,
+            cleaning=found.cleaning,
             project_id=project.id if project is not None else None,
             device_id=device_id,
         )

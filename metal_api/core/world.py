@@ -46,7 +46,8 @@ class Environment:
     ``public_network``: for the public IPv4 addresses of devices and reservations; ``private_network``: for the private ones, which the
     vendor's service took from 10.0.0.0/8. Both may only change with a new state folder. ``networks``: code of a metro -> the network of its
     servers. ``is_simulated``: plans without servers are simulated, and so are the networks between devices. ``boot_timeout``: real seconds
-    in which a server has to ask the boot service after it was switched on, else its provisioning has failed.
+    in which a server has to ask the boot service after it was switched on, else its provisioning has failed. ``rescue_script_url``: iPXE
+    script of the rescue system of servers, empty for none. ``has_agent``: whether the boot service has the agent that cleans disks.
     """
 
     boot_url: str
@@ -56,6 +57,8 @@ class Environment:
     networks: Mapping[str, MetroNetwork] = field(default_factory=dict)
     is_simulated: bool = True
     boot_timeout: float = 1800
+    rescue_script_url: str = ""
+    has_agent: bool = False
 
 
 class World:

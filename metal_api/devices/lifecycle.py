@@ -73,7 +73,10 @@ class Lifecycle:
 
     def begin(self, device: Device, pending: str, **options: Any) -> Device:
         """Start the operation ``pending`` of ``device``, instead of the previous one."""
-        device = self._store.put(replace(device, pending=pending, pending_options=options, updated_at=self._world.now()))
+        # A rescue system stays until the next boot of another kind.
+        rescuing = pending == "rescue" or (device.rescuing and pending == "power_off")
+        changes: dict[str, Any] = {"pending": pending, "pending_options": options, "rescuing": rescuing}
+        device = self._store.put(replace(device, updated_at=self._world.now(), **changes))
         self._go(device.id)
         return device
 

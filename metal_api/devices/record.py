@@ -21,8 +21,8 @@ class Device(Record):
     ``server_id``: the server that the device is, None for a simulated one.
 
     ``progress``: type of each recorded provisioning event -> its id. ``machine``: ``none`` (never switched on, or seeded without a
-    simulated device), ``on``, ``off``. ``pending``: the current operation (``provision``, ``power_off``, ..., ``deprovision``, ``vanish``),
-    continued after a restart of the sandbox; its options are ``pending_options``.
+    simulated device), ``on``, ``off``. ``rescuing``: whether it boots the rescue system. ``pending``: the current operation (``provision``,
+    ``power_off``, ..., ``deprovision``, ``vanish``), continued after a restart of the server; its options are ``pending_options``.
     """
 
     project_id: str
@@ -57,6 +57,7 @@ class Device(Record):
     spot_market_request_id: str | None = None
     progress: dict[str, str] = field(default_factory=dict)
     machine: str = "none"
+    rescuing: bool = False
     machine_address: str | None = None
     machine_network: str | None = None
     pending: str | None = None

@@ -132,6 +132,8 @@ def act(call: Call) -> Reply:
     if kind not in allowed_actions(device):
         raise unprocessable(f"Cannot {ACTIONS[kind].lower()} a device that is {device.state}")
     world, changes = call.world, dict[str, Any]()
+    if kind == "rescue" and device.server_id is not None and not world.environment.rescue_script_url:
+        raise unprocessable("Rescue is not available: the server of this API was started without --rescue-script-url")
     if kind == "reinstall":
         changes = _reinstall(call, device)
     elif kind in {"power_on", "power_off"}:

@@ -115,6 +115,11 @@ class IronicClient:
         """Request a change of the power state: ``power on``, ``power off``, ``rebooting``."""
         await self._call(target, "PUT", f"/nodes/{node_id}/states/power", {"target": target})
 
+    async def boot_once(self, node_id: str, device: str) -> None:
+        """Have a node boot from ``cdrom`` or ``pxe`` the next time only."""
+        body = {"boot_device": device, "persistent": False}
+        await self._call("boot device", "PUT", f"/nodes/{node_id}/management/boot_device", body)
+
     async def _pages(self, kind: str, name: str, query: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         marker = ""

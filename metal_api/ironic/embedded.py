@@ -29,6 +29,7 @@ from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.process import Child
 
 REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
+PROGRAM: Final = Path(__file__).with_name("standalone.py")
 HOST: Final = "metal-api"
 """The name of the conductor: nodes belong to it, so it must not follow the name of the computer."""
 
@@ -123,7 +124,10 @@ class EmbeddedIronic:
         self.access = Access(f"http://127.0.0.1:{port}", USER, password.read_text(encoding="ascii"))
         # Without the option Ironic logs to standard error, which the child has in a file.
         self._child = Child(
-            "ironic", lambda: [str(programs / "ironic"), "--config-file", str(self._configuration)], directory=self._folder, log=self.log
+            "ironic",
+            lambda: [str(programs / "python"), str(PROGRAM), "--config-file", str(self._configuration)],
+            directory=self._folder,
+            log=self.log,
         )
 
     @property
@@ -231,7 +235,7 @@ class EmbeddedIronic:
                 "default_network_interface": "noop",
             },
             "api": {"host_ip": "127.0.0.1", "port": str(self._port), "api_workers": "1", "max_limit": "1000"},
-            "database": {"connection": f"sqlite:///{self._folder / 'ironic.sqlite'}"},
+            "database": {"connection": f"sqlite:///{self._folder / 'ironic.sqlite'}?timeout=60"},
             "dhcp": {"dhcp_provider": "none"},
             "conductor": {
                 "automated_clean": str(site.agent),

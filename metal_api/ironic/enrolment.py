@@ -97,8 +97,9 @@ async def enrol(  # noqa: PLR0913 - options of a command
     seconds that a server may take. Raises :class:`EnrolmentError` if Ironic cannot be read.
     """
     client = _Client(connection)
+    poll = _Poll(client, interval)
     try:
-        run = _Run(rack, client, _Poll(client, interval), progress, patience, is_dry=dry_run, checks_bmcs=check_bmcs)
+        run = _Run(rack, client, poll, progress, patience, is_dry=dry_run, checks_bmcs=check_bmcs)
         try:
             await run.read()
         except IronicError as error:
@@ -108,6 +109,7 @@ async def enrol(  # noqa: PLR0913 - options of a command
         results += [await run.other(name, remove) for name in run.others(remove)]
         return Report(tuple(results), client.calls.total())
     finally:
+        await poll.close()
         client.close()
 
 
@@ -123,6 +125,9 @@ class _Client(IronicClient):
 
     async def create(self, body: Mapping[str, Any]) -> Node:
         return await self._call("create node", "POST", "/nodes", body)
+
+    async def node(self, name: str) -> Node:
+        return await self._call("read node", "GET", f"/nodes/{quote(name)}")
 
     async def delete(self, node_id: str) -> None:
         await self._call("delete node", "DELETE", f"/nodes/{node_id}")
@@ -180,6 +185,12 @@ class _Poll:
         if self._coming is None:
             self._coming = asyncio.create_task(self._list(), name="list the nodes of Ironic")
         return await asyncio.shield(self._coming)
+
+    async def close(self) -> None:
+        """End a list that nothing waits for any more, as after the end of the server."""
+        if self._coming is not None:
+            self._coming.cancel()
+            await asyncio.gather(self._coming, return_exceptions=True)
 
     async def _list(self) -> dict[str, Node]:
         await asyncio.sleep(self._interval)
@@ -269,7 +280,11 @@ class _Run:
             return Result(name, "failed", f"it is in use ({use}) and not removed: delete its device first")
         if not self._is_dry:
             try:
-                await self._request(lambda: self._client.delete(node["uuid"]))
+                if node["provision_state"].endswith("failed"):
+                    # Ironic deletes nodes in these states in maintenance only.
+                    patch = [{"op": "replace", "path": "/maintenance", "value": True}]
+                    await self._request(partial(self._client.change, node["uuid"], patch))
+                await self._request(partial(self._client.delete, node["uuid"]))
             except IronicError as error:
                 return Result(name, "failed", f"Ironic does not delete the node: {error}")
         return Result(name, "removed", "would be deleted from Ironic" if self._is_dry else "deleted from Ironic")
@@ -339,10 +354,10 @@ class _Run:
                 raise EnrolmentError(problem)
         if node is None:
             body = nodes.new_node(server, self._addresses[server.name], self._hashes)
-            node = await self._request(lambda: self._client.create(body))
+            node = await self._create(body)
             # The lists have an empty one.
             node["traits"] = node.get("traits") or []
-        elif node["provision_state"] not in _IDLE and node["target_provision_state"]:
+        elif not node["instance_uuid"] and node["provision_state"] not in _IDLE and node["target_provision_state"]:
             node = await self._settled(node["uuid"])
         node_id, state = node["uuid"], node["provision_state"]
         changes = self._changes(server, node)
@@ -367,6 +382,26 @@ class _Run:
             return "enrolled", notes
         return _changed(changes.names or [f"available again after {state}"], notes)
 
+    async def _create(self, body: Mapping[str, Any]) -> Node:
+        """Create a node, or return it if an earlier attempt, which was answered with an error or not at all, has created it."""
+        try:
+            return await self._request(partial(self._client.create, body))
+        except IronicError as error:
+            if error.status != 409:
+                raise
+            node = await self._request(partial(self._client.node, body["name"]))
+            if node.get("extra") != body["extra"]:
+                raise
+            return node
+
+    async def _create_port(self, node_id: str, mac: str, *, boots: bool) -> None:
+        """Create a port, unless an earlier attempt has created it."""
+        try:
+            await self._request(partial(self._client.create_port, node_id, mac, boots=boots))
+        except IronicError as error:
+            if error.status != 409 or mac not in {each["address"] for each in await self._request(partial(self._client.ports_of, node_id))}:
+                raise
+
     async def _apply(self, node_id: str, changes: _Changes, *, may_toggle: bool) -> None:
         """Change a node, its traits and its ports."""
         if changes.patches:
@@ -378,7 +413,7 @@ class _Run:
         for port_id in changes.ports.gone:
             await self._request(partial(self._client.delete_port, port_id))
         for mac, boots in changes.ports.new:
-            await self._request(partial(self._client.create_port, node_id, mac, boots=boots))
+            await self._create_port(node_id, mac, boots=boots)
         if may_toggle:
             await self._toggle(changes.ports)
 
@@ -419,7 +454,11 @@ class _Run:
             node = await self._move(server, await self._settled(node["uuid"]), "manage", "manageable")
             return node, f"inspection failed, the file is used: {error}"
         ports = await self._request(lambda: self._client.ports_of(node["uuid"]))
-        await self._toggle(_port_changes(server, ports))
+        changes = _port_changes(server, ports)
+        if ports and not server.macs and not any(each["pxe_enabled"] for each in ports):
+            # Most BMCs do not report which card boots: it is the first.
+            changes = _PortChanges(toggles=((ports[0]["uuid"], True),))
+        await self._toggle(changes)
         if not ports:
             text = "inspection has found no MAC address that is free: give macs, and check that no other node has them"
             raise EnrolmentError(f"{text} (the BMC reports none for network cards that are off)")

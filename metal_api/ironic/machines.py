@@ -44,6 +44,10 @@ ATTEMPTS: Final = 3
 _DEPLOYABLE: Final = frozenset({"available", "deploy failed"})
 _DEPLOYING: Final = frozenset({"deploying", "wait call-back"})
 _CLEANING: Final = frozenset({"deleting", "cleaning", "clean wait", "clean hold"})
+_ALLOCATION_PACE: Final = 0.2
+"""Seconds between two looks at an allocation, which Ironic processes at once."""
+_ALLOCATED_WITHIN: Final = 15.0
+"""Seconds after which an allocation is made again: an Ironic whose SQLite was busy forgets to fail one."""
 _PORTS_EVERY: Final = 30
 """Polls between two lists of ports, unless a new node appears: MAC addresses change when a card is replaced."""
 
@@ -88,6 +92,10 @@ class IronicMachines:
         self._world = world
         await self._poll()
         self._poller = asyncio.create_task(self._keep_polling(), name="nodes of Ironic")
+
+    async def next_poll(self) -> None:
+        """Wait until the nodes have been read once more."""
+        await self._polled.wait()
 
     def look_now(self) -> None:
         """Read the nodes soon, after enrolment has changed them."""
@@ -191,14 +199,15 @@ class IronicMachines:
         """Make an allocation and wait until Ironic has processed it. Returns Ironic's words for one that failed, which is deleted then."""
         async with self._allocating:
             await self._request(lambda: self._client.allocate(id_, node))
-            deadline = time.monotonic() + self._patience
+            deadline = time.monotonic() + _ALLOCATED_WITHIN
             while (allocation := await self._request(lambda: self._client.allocation(id_))) is not None:
                 if allocation["state"] == "active":
                     return None
                 if allocation["state"] == "error" or time.monotonic() > deadline:
                     await self._request(lambda: self._client.release(id_))
-                    return allocation["last_error"] or f"it is still {allocation['state']} after {self._patience:g} s"
-                await self._poll_after_now()
+                    return allocation["last_error"] or f"it is still {allocation['state']} after {_ALLOCATED_WITHIN:g} s"
+                # Not by polls of all nodes: the next allocation waits for this one.
+                await asyncio.sleep(_ALLOCATION_PACE)
         return "the allocation is gone"
 
     async def _deploy(self, device_id: str, node_id: str) -> None:
@@ -277,11 +286,19 @@ class IronicMachines:
         node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
         if target != "rebooting" and node["power_state"] == expected:
             return
+        if target != "power off" and self._boots_from_network(device_id):
+            kind = "cdrom" if str(node["boot_interface"]).endswith("virtual-media") else "pxe"
+            await self._request(lambda: self._client.boot_once(node_id, kind))
         await self._request(lambda: self._client.power(node_id, target))
         # Ironic sets the power state of a reboot before it is over: the node is locked until then.
         node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
         if node["power_state"] != expected:
             raise MachineError(f"server {node['name']} is {node['power_state'] or 'in an unknown power state'}: {node['last_error']}")
+
+    def _boots_from_network(self, device_id: str) -> bool:
+        """Whether the boot service has a script for the next boot. Firmware boots the disk unless it is told otherwise."""
+        device = self._of_world.store[Device].get(device_id)
+        return device is not None and (device.rescuing or device.allow_pxe or device.always_pxe)
 
     # --- calls
 

@@ -29,6 +29,9 @@ FREE: Final = "available"
 """The provision state of a node that can be deployed."""
 
 
+CLEANING: Final = frozenset({"cleaning", "clean wait"})
+
+
 def metro_trait(code: str) -> str:
     """Return the trait of the nodes in a metro."""
     return METRO_TRAIT + code.upper()
@@ -51,6 +54,7 @@ def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str
         architecture=(node.get("properties") or {}).get("cpu_arch") or "x86_64",
         reserved_for=extra.get("reserved_for") or "",
         instance=node.get("instance_uuid") or "",
+        cleaning=node.get("provision_state") in CLEANING,
         unavailable=_unavailable(node, plan, metro, plans, metros),
     )
 

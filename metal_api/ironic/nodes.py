@@ -77,7 +77,7 @@ class PasswordHashes:
 
 @lru_cache(maxsize=1024)
 def _hashed(salt: str, password: str) -> str:
-    # Whoever may read nodes of Ironic can try passwords against the hash: each try has to be expensive (30 ms, 16 MiB).
+    # A client that may read nodes of Ironic can try passwords against the hash: each try has to be expensive (30 ms, 16 MiB).
     digest = hashlib.scrypt(password.encode(), salt=salt.encode(), n=1 << 14, r=8, p=1)
     return f"{_VERSION}${salt}${digest.hex()}"
 

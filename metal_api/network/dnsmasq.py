@@ -26,9 +26,10 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final
 
-from metal_api.network.probe import other_servers
+from metal_api.network.probe import ProbeError, other_servers
 from metal_api.process import Child
 from metal_api.rack import RackMetro
+from metal_api.servers import Server
 
 IPXE: Final = Path("/usr/lib/ipxe")
 """Folder of Debian's package ``ipxe``."""
@@ -41,6 +42,7 @@ READY_WITHIN: Final = 15.0
 _SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 _STARTED: Final = re.compile(r"^dnsmasq\[\d+\]: started", re.MULTILINE)
 _ERROR: Final = re.compile(r"dnsmasq(?:\[\d+\])?: (?!started|compile time)")
+_NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _SIOCGIFCONF: Final = 0x8912
 _IFREQ: Final = struct.calcsize("16s24x")
 _CAUSES: Final = (
@@ -61,11 +63,18 @@ class DhcpError(Exception):
 
 @dataclass(frozen=True)
 class Host:
-    """A server as DHCP knows it. ``mac``: of the interface that boots."""
+    """A server as DHCP knows it. ``mac``: of the interface that boots. ``name``: a host name, or empty."""
 
     mac: str
     address: str
     name: str
+
+
+def hosts_of(servers: Iterable[Server]) -> list[Host]:
+    """Return the servers with a MAC address and an address. Nodes of an Ironic that exists may have names that are no host names."""
+    return [
+        Host(each.macs[0], each.address, each.name if _NAME.fullmatch(each.name) else "") for each in servers if each.macs and each.address
+    ]
 
 
 class Dnsmasq:
@@ -98,7 +107,10 @@ class Dnsmasq:
                 raise DhcpError(f"{self._ipxe / name} does not exist, which DHCP gives to firmware: apt-get install ipxe")
         for metro in self._metros:
             _check_interface(metro)
-        answers = await asyncio.gather(*(other_servers(each.dhcp_interface) for each in self._metros))
+        try:
+            answers = await asyncio.gather(*(other_servers(each.dhcp_interface) for each in self._metros))
+        except ProbeError as error:
+            raise DhcpError(str(error)) from error
         for metro, others in zip(self._metros, answers, strict=True):
             if others:
                 raise DhcpError(
@@ -204,7 +216,7 @@ def boot_lines(boot_url: str) -> list[str]:
 def hosts_text(hosts: Iterable[Host]) -> str:
     """Return a hosts file of dnsmasq, in the order of addresses."""
     ordered = sorted(hosts, key=lambda each: IPv4Address(each.address))
-    return "".join(f"{each.mac},{each.address},{each.name}\n" for each in ordered)
+    return "".join(",".join(filter(None, [each.mac, each.address, each.name])) + "\n" for each in ordered)
 
 
 def interface_addresses(interface: str) -> list[IPv4Address]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Final
 
-WAIT: Final = 3.0
-"""Seconds for offers: servers check with ICMP for up to a second that an address is free."""
+WAIT: Final = 5.0
+"""Seconds for offers: servers check with ICMP that an address is free first, dnsmasq for 3 s."""
 
 _ETHERTYPE_IPV4: Final = 0x0800
 _BROADCAST: Final = b"\xff" * 6

@@ -18,8 +18,8 @@ KINDS: Final = ("dnsmasq", "isc-dhcpd", "kea")
 def reservations(kind: str, hosts: Iterable[Host], boot_url: str, *, tftp_server: str = "") -> str:
     """Return the configuration that serves ``hosts``, in the syntax of one of :data:`KINDS`, to be included by the user's own.
 
-    ``tftp_server``: the IPv4 address of the one with the files of iPXE; empty if the servers boot from virtual media only, then just iPXE
-    is told what to boot. Raises ValueError for another kind.
+    ``tftp_server``: the IPv4 address of the one with the files of iPXE; empty if the servers boot from virtual media only, then the
+    configuration boots iPXE alone. Raises ValueError for another kind.
     """
     ordered = sorted(hosts, key=lambda each: IPv4Address(each.address))
     script = f"{boot_url.rstrip('/')}/boot.ipxe"
@@ -48,11 +48,14 @@ def _isc(hosts: list[Host], script: str, tftp_server: str) -> str:
     lines = ["option architecture code 93 = unsigned integer 16;", "option ipxe-encapsulation code 175 = string;"]
     lines += ["if exists ipxe-encapsulation {", f'  filename "{script}";']
     if tftp_server:
-        lines += ["} elsif option architecture = 0 {", f"  next-server {tftp_server};", f'  filename "{BIOS_FILE}";']
-        lines += ["} elsif option architecture = 7 or option architecture = 9 {"]
+        lines += ["} elsif option architecture = 00:00 {", f"  next-server {tftp_server};", f'  filename "{BIOS_FILE}";']
+        lines += ["} elsif option architecture = 00:07 or option architecture = 00:09 {"]
         lines += [f"  next-server {tftp_server};", f'  filename "{UEFI_FILE}";']
     lines.append("}")
-    lines += [f"host {each.name} {{ hardware ethernet {each.mac}; fixed-address {each.address}; }}" for each in hosts]
+    lines += [
+        f"host {each.name or each.mac.replace(':', '-')} {{ hardware ethernet {each.mac}; fixed-address {each.address}; }}"
+        for each in hosts
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -63,7 +66,7 @@ def _kea(hosts: list[Host], script: str, tftp_server: str) -> str:
             is_architecture = " or ".join(f"option[93].hex == {each}" for each in architectures)
             test = f"not option[175].exists and ({is_architecture})"
             classes.append({"name": f"metal-{name}", "test": test, "next-server": tftp_server, "boot-file-name": file})
-    known = [{"hw-address": each.mac, "ip-address": each.address, "hostname": each.name} for each in hosts]
-    # client-classes and reservations are global keys; with them belongs that reservations are looked up globally.
+    known = [{"hw-address": each.mac, "ip-address": each.address} | ({"hostname": each.name} if each.name else {}) for each in hosts]
+    # client-classes and reservations are global keys; with them belongs that reservations are global.
     found = {"client-classes": classes, "reservations": known, "reservations-global": True}
     return json.dumps({"Dhcp4": found}, indent=2) + "\n"

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.bench import device_set, install, inventory, joining, overhead, playbooks, sandbox, scaling
+from tests.bench import device_set, install, inventory, ironic, joining, overhead, playbooks, sandbox, scaling
 from tests.bench.figures import Report
 
 BENCHES: dict[str, Callable[[Report, Path], None]] = {
     "inventory": inventory.bench,
     "device_set": device_set.bench,
     "sandbox": sandbox.bench,
+    "ironic": ironic.bench,
     "joining": joining.bench,
     "playbooks": playbooks.bench,
     "overhead": overhead.bench,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import httpx
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.boot import BootMedia
 from metal_api.core.clock import Clock
 from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.machines import Hardware, Machines
@@ -55,10 +56,10 @@ class Background:
 class FakeRack:
     """The Ironic of the tests. Its process is kept running by :class:`Background`."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
+    def __init__(self, folder: Path, programs: Path, power_sync: int = 5) -> None:
         self._background = Background()
         (port,) = free_ports(1)
-        self.ironic = EmbeddedIronic(folder, programs, port, Site("http://127.0.0.1:9", fake_hardware=True, power_sync=5))
+        self.ironic = EmbeddedIronic(folder, programs, port, Site("http://127.0.0.1:9", fake_hardware=True, power_sync=power_sync))
         self._background.run(self.ironic.start())
         self.connection = self.ironic.access.connect()
         self._created = 0
@@ -184,7 +185,7 @@ class RackApi(Sandbox):
     """A Metal API whose machines are nodes."""
 
     rack: FakeRack = field(kw_only=True)
-    backend: IronicMachines = field(kw_only=True)
+    ironic: IronicMachines = field(kw_only=True)
 
     async def events(self, id_: str) -> list[str]:
         answer = await self.api.get(f"/devices/{id_}/events", params={"per_page": "1000"})
@@ -219,7 +220,9 @@ async def rack_api(
     is_simulated: bool = False,
     boot_timeout: float = 60,
     patience: float = 60,
-    media: Path | None = None,
+    media: BootMedia | None = None,
+    rescue_script_url: str = "",
+    busy: float = 0.1,
 ) -> AsyncIterator[RackApi]:
     api_port, boot_port, metadata_port = free_ports(3)
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
@@ -231,9 +234,10 @@ async def rack_api(
         networks=networks or {},
         is_simulated=is_simulated,
         boot_timeout=boot_timeout,
+        rescue_script_url=rescue_script_url,
     )
     client = await asyncio.to_thread(rack.client)
-    backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=0.1, patience=patience)
+    backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=busy, patience=patience)
     is_server: Callable[[str], bool] = lambda id_: world.service(Servers).of_device(id_) is not None  # noqa: E731 - of a world to come
     silent = ScriptedMachines()
     silent.boots = False
@@ -259,7 +263,7 @@ async def rack_api(
         await backend.start(world)
         await world.start()
         try:
-            yield RackApi(world, machines, url, api, control, boot_url, metadata_url, rack=rack, backend=backend)
+            yield RackApi(world, machines, url, api, control, boot_url, metadata_url, rack=rack, ironic=backend)
         finally:
             await machines.close()
             await world.close()

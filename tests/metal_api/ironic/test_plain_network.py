@@ -58,7 +58,7 @@ async def test_images_are_refused(tmp_path: Path, rack: FakeRack, system: str) -
 
 
 async def test_a_machine_with_a_wrong_address_is_reported(tmp_path: Path, rack: FakeRack) -> None:
-    async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}, media=tmp_path) as api:
+    async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
         (node_id,) = await api.offered(1)
         device = await api.active(hostname="w1")
         mac = device["network_ports"][1]["data"]["mac"].replace(":", "-")

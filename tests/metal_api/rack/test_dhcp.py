@@ -1,0 +1,244 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""DHCP and TFTP for servers of a rack: the real dnsmasq, between network namespaces, with a real DHCP client."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metal_api.network.dnsmasq import Host
+from metal_api.network.reservations import reservations
+from tests.network.namespaces import Namespace, namespaces
+
+SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+SERVE = Path(__file__).with_name("serve_dhcp.py")
+ROOT = Path(__file__).parents[3]
+U1, U2 = "52:54:00:00:00:01", "52:54:00:00:00:02"
+HOST = f"{U1},10.20.0.50,r1-u1"
+BOOT_URL = "http://10.20.0.1:8080"
+OFFERS = """
+import json, sys
+from metal_api.network.probe import offers
+mac, options, wait = bytes.fromhex(sys.argv[1].replace(":", "")), json.loads(sys.argv[2]), float(sys.argv[3])
+found = offers("eth0", mac, options={int(code): bytes.fromhex(value) for code, value in options.items()}, wait=wait)
+first = next(found, None)
+print(json.dumps(first and [first.server, first.address, first.file, {code: value.hex() for code, value in first.options.items()}]))
+"""
+with_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root")
+with_dnsmasq = pytest.mark.skipif(shutil.which("dnsmasq", path=SEARCHED) is None, reason="needs dnsmasq-base from Debian")
+with_ipxe = pytest.mark.skipif(not Path("/usr/lib/ipxe").exists(), reason="needs ipxe from Debian")
+with_client = pytest.mark.skipif(shutil.which("dhclient", path=SEARCHED) is None, reason="needs isc-dhcp-client from Debian")
+in_namespaces = [with_root, with_dnsmasq, with_ipxe]
+
+
+class Serving:
+    """The process of ``serve_dhcp.py``."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def serve(self, *hosts: str) -> str:
+        """Serve these hosts from now on; return ``ready`` with the id of dnsmasq's process, or the error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(" ".join(hosts) + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline().strip()
+
+
+@contextlib.contextmanager
+def dhcp(namespace: Namespace, folder: Path) -> Iterator[Serving]:
+    argv = ["ip", "netns", "exec", namespace.name, sys.executable, str(SERVE), str(folder / "dhcp"), "eth0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield Serving(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(20)
+
+
+@pytest.fixture
+def link() -> Iterator[tuple[Namespace, Namespace]]:
+    """The computer of the Metal API and a server of the rack, on one network."""
+    with namespaces("api", "server") as (api, server):
+        api.run("ip", "address", "add", "10.20.0.1/24", "dev", "eth0")
+        yield api, server
+
+
+def offer(
+    server: Namespace, mac: str, options: dict[str, str] | None = None, wait: float = 3
+) -> tuple[str, str, str, dict[str, str]] | None:
+    """Return server, address, file and options of the first offer. ``options``: to send, by code, in hex like those of the answer."""
+    sent = json.dumps(options or {})
+    text = server.run(sys.executable, "-c", OFFERS, mac, sent, str(wait), environment={"PYTHONPATH": str(ROOT)})
+    found = json.loads(text)
+    return None if found is None else (found[0], found[1], found[2], found[3])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "more", "file"),
+    [
+        ("0000", {}, "undionly.kpxe"),
+        ("0007", {}, "snponly.efi"),
+        ("0009", {}, "snponly.efi"),
+        ("0010", {"60": b"HTTPClient:Arch:00016".hex()}, f"{BOOT_URL}/ipxe/snponly.efi"),
+        ("0000", {"175": "b10101"}, f"{BOOT_URL}/boot.ipxe"),
+        ("0007", {"175": "b10101"}, f"{BOOT_URL}/boot.ipxe"),
+    ],
+)
+def test_what_firmware_boots(architecture: str, more: dict[str, str], file: str, booted: dict[str, str]) -> None:
+    assert booted[architecture + "".join(more)] == file
+
+
+@pytest.fixture(scope="module")
+def booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files that are offered, by the architecture and the numbers of further options."""
+    for mark in in_namespaces:
+        if mark.args[0]:
+            pytest.skip(mark.kwargs["reason"])
+    found = {}
+    with namespaces("api", "server") as (api, server), dhcp(api, tmp_path_factory.mktemp("dhcp")) as serving:
+        api.run("ip", "address", "add", "10.20.0.1/24", "dev", "eth0")
+        assert serving.serve(HOST).startswith("ready")
+        for architecture in ("0000", "0007", "0009", "0010"):
+            for more in ({}, {"60": b"HTTPClient:Arch:00016".hex()}, {"175": "b10101"}):
+                answer = offer(server, U1, {"93": architecture, **more})
+                assert answer is not None
+                found[architecture + "".join(more)] = answer[2]
+                if "60" in more and architecture == "0010":
+                    assert answer[3]["60"] == b"HTTPClient".hex()
+    return found
+
+
+class TestLeases:
+    pytestmark = in_namespaces
+
+    def test_servers_of_the_rack_alone_get_addresses(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        api, server = link
+        with dhcp(api, tmp_path) as serving:
+            first = serving.serve(HOST)
+            assert first.startswith("ready")
+            answer = offer(server, U1)
+            assert answer is not None
+            assert answer[:2] == ("10.20.0.1", "10.20.0.50")
+            # Router, name server, name.
+            assert [answer[3][code] for code in ("3", "6", "12")] == ["0a140001", "0a140002", b"r1-u1".hex()]
+            assert offer(server, U2) is None
+            # Another server is enrolled, and this one is removed, without a restart.
+            assert serving.serve(f"{U2},10.20.0.51,r1-u2") == first
+            deadline = time.monotonic() + 10
+            while offer(server, U1, wait=1) is not None:
+                assert time.monotonic() < deadline
+            answer = offer(server, U2)
+            assert answer is not None
+            assert answer[1] == "10.20.0.51"
+
+    @with_client
+    def test_a_real_client_gets_its_lease(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        api, server = link
+        server.run("ip", "link", "set", "eth0", "down")
+        server.run("ip", "link", "set", "eth0", "address", U1)
+        server.run("ip", "link", "set", "eth0", "up")
+        script = tmp_path / "script"
+        script.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+        script.chmod(0o755)
+        with dhcp(api, tmp_path) as serving:
+            assert serving.serve(HOST).startswith("ready")
+            leases = tmp_path / "leases"
+            client = ["dhclient", "-1", "-d", "-sf", str(script), "-lf", str(leases), "-pf", str(tmp_path / "pid"), "-cf", "/dev/null"]
+            # In the foreground it does not end after its lease.
+            argv = ["ip", "netns", "exec", server.name, *client, "eth0"]
+            with subprocess.Popen(
+                argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}
+            ) as process:
+                try:
+                    deadline = time.monotonic() + 30
+                    while "fixed-address" not in (leases.read_text(encoding="utf-8") if leases.exists() else ""):
+                        assert time.monotonic() < deadline
+                        time.sleep(0.1)
+                finally:
+                    process.terminate()
+            assert "fixed-address 10.20.0.50;" in leases.read_text(encoding="utf-8")
+
+    def test_another_dhcp_server_on_the_network(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        api, server = link
+        server.run("ip", "address", "add", "10.20.0.200/24", "dev", "eth0")
+        other = [
+            "dnsmasq",
+            "--keep-in-foreground",
+            "--conf-file=/dev/null",
+            "--port=0",
+            "--interface=eth0",
+            "--bind-interfaces",
+            "--user=root",
+        ]
+        other += ["--dhcp-range=10.20.0.210,10.20.0.220", f"--dhcp-leasefile={tmp_path / 'other'}", "--no-ping"]
+        argv = ["ip", "netns", "exec", server.name, *other]
+        with subprocess.Popen(argv, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}) as process:
+            try:
+                deadline = time.monotonic() + 20
+                while offer(api, U2, wait=1) is None:
+                    assert time.monotonic() < deadline
+                with dhcp(api, tmp_path) as serving:
+                    assert serving.serve(HOST) == (
+                        "interface eth0 of metro lab has a DHCP server already, 10.20.0.200: stop it, or remove dhcp_interface and "
+                        "configure that server (docs/your-own-rack.md)"
+                    )
+            finally:
+                process.terminate()
+
+    def test_the_port_is_taken(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        api, _unused = link
+        hold = "import socket, sys; s = socket.socket(type=2); s.bind(('', 67)); print('held', flush=True); sys.stdin.read()"
+        argv = ["ip", "netns", "exec", api.name, sys.executable, "-c", hold]
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            with dhcp(api, tmp_path) as serving:
+                assert "dnsmasq does not start on eth0: another DHCP server runs on this computer: stop it" in serving.serve(HOST)
+            assert process.stdin is not None
+            process.stdin.close()
+
+    def test_an_interface_without_an_address_in_the_network(self, tmp_path: Path) -> None:
+        with namespaces("api") as (api,), dhcp(api, tmp_path) as serving:
+            assert serving.serve(HOST).startswith("metro lab: interface eth0 has no IPv4 address, none in 10.20.0.0/24: give it an address")
+
+
+HOSTS = [Host(U2, "10.20.0.51", "r1-u2"), Host(U1, "10.20.0.50", "r1-u1")]
+
+
+@with_dnsmasq
+@pytest.mark.parametrize("tftp", ["", "10.20.0.9"])
+def test_reservations_of_dnsmasq(tmp_path: Path, tftp: str) -> None:
+    text = reservations("dnsmasq", HOSTS, BOOT_URL, tftp_server=tftp)
+    assert f"dhcp-host={U1},10.20.0.50,r1-u1\n" in text
+    assert ("dhcp-boot=tag:!ipxe,tag:bios,undionly.kpxe,,10.20.0.9\n" in text) is bool(tftp)
+    path = tmp_path / "dnsmasq.conf"
+    path.write_text(text, encoding="utf-8")
+    subprocess.run(["dnsmasq", "--test", f"--conf-file={path}"], check=True, capture_output=True, env={"PATH": SEARCHED})
+
+
+def test_reservations_of_others() -> None:
+    isc = reservations("isc-dhcpd", HOSTS, BOOT_URL, tftp_server="10.20.0.9")
+    assert f"host r1-u1 {{ hardware ethernet {U1}; fixed-address 10.20.0.50; }}" in isc
+    assert f'filename "{BOOT_URL}/boot.ipxe";' in isc
+    # Compared as two bytes: with a number no client matches.
+    assert "option architecture = 00:07 or option architecture = 00:09" in isc
+    kea = json.loads(reservations("kea", HOSTS, BOOT_URL))["Dhcp4"]
+    assert kea["reservations"][0] == {"hw-address": U1, "ip-address": "10.20.0.50", "hostname": "r1-u1"}
+    assert [each["name"] for each in kea["client-classes"]] == ["metal-ipxe"]
+    with pytest.raises(ValueError, match="'bind' is not one of dnsmasq, isc-dhcpd, kea"):
+        reservations("bind", HOSTS, BOOT_URL)

@@ -26,6 +26,8 @@ ENROL = """\
 Make the servers of the rack file nodes of Ironic, verified, inspected and ready to be ordered. What is as the file says stays untouched.
 The server does the same when it starts and at SIGHUP; this command shows the result of each server.
 """
+BACKUP = "Write state, token, CA and the database of an Ironic of its own to one archive. It has secrets: keep it as you keep passwords."
+RESTORE = "Make a state folder of a backup. Afterwards serve continues every operation, with what the servers are now."
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,6 +53,12 @@ def _parser() -> argparse.ArgumentParser:
     enrol.add_argument(
         "--remove", action="append", default=[], metavar="NAME", help="delete this server, which is free and no longer in the rack file"
     )
+    save = commands.add_parser("backup", help="write the state to an archive, also while the server runs", description=BACKUP)
+    save.add_argument("archive", type=Path, metavar="FILE", help="archive to write (.tar.gz), which must not exist")
+    load = commands.add_parser("restore", help="make the state folder of a backup", description=RESTORE)
+    load.add_argument("archive", type=Path, metavar="FILE", help="archive of the command backup")
+    for command in (save, load):
+        _add_state(command)
     for command in (serve, enrol):
         _add_state(command)
         _add_rack(command)
@@ -67,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM)")
     serve.add_argument("--name", action="append", default=[], metavar="NAME", help="DNS name of the API, for the certificate of its own CA")
     serve.add_argument("--plain-http", action="store_true", help="serve the API without TLS, on loopback only")
+    serve.add_argument("--metrics-listen", metavar="ADDR:PORT", help="serve /metrics for Prometheus there, without authentication")
     serve.add_argument(
         "--agent",
         type=Path,
@@ -104,10 +113,17 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
+    from metal_api.backup import backup, restore  # noqa: PLC0415
     from metal_api.serve import Options, enrol_once, load_rack, own_ironic, parse_listen, serve, use_catalogue  # noqa: PLC0415
     from metal_api.state_folder import StartError  # noqa: PLC0415
 
     try:
+        if chosen.command == "backup":
+            print(f"{chosen.archive}: {', '.join(backup(chosen.state, chosen.archive))}")
+            return 0
+        if chosen.command == "restore":
+            print(f"{chosen.state}: {', '.join(restore(chosen.archive, chosen.state))}")
+            return 0
         if chosen.command == "enrol":
             rack = load_rack(chosen.rack)
             use_catalogue(rack)
@@ -128,6 +144,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 agent=chosen.agent,
                 rescue_script_url=chosen.rescue_script_url,
                 boot_timeout=chosen.boot_timeout,
+                metrics_listen=parse_listen("--metrics-listen", chosen.metrics_listen) if chosen.metrics_listen else None,
             )
         )
     except StartError as error:

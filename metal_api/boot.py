@@ -33,6 +33,15 @@ from metal_api.events import record_event
 from metal_api.ironic import agent
 from metal_api.servers import Server
 
+BOOTING = "Device connected to DHCP system"
+_PHONE_HOME = (
+    "params",
+    f"param body {BOOTING}",
+    "param type provisioning.104.01",
+    "imgfetch ${tinkerbell}/phone-home##params",
+    "imgfree",
+)
+
 
 def script(world: World, device: Device) -> str | None:
     """Return ``/auto.ipxe`` for a custom_ipxe device, None if it may not boot from the network (any more)."""
@@ -49,11 +58,8 @@ def script(world: World, device: Device) -> str | None:
         f"set syslog_host {urlsplit(world.environment.boot_url).hostname}",
         "set ipxe_cloud_config packet",
         'echo "Packet.net Baremetal - iPXE boot"',
-        "params",
-        "param body Device connected to DHCP system",
-        "param type provisioning.104.01",
-        "imgfetch ${tinkerbell}/phone-home##params",
-        "imgfree",
+        # The firmware of servers has an iPXE without params: the fetch of the script is the phone-home.
+        *([] if device.server_id else _PHONE_HOME),
         "",
         f"set packet_facility {metro.facility}",
         f"set packet_plan {device.plan}",
@@ -166,6 +172,8 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
         if device is None and (mac := request.query_params.get("mac")):
             _warn_of_address(world, mac, address)
         text = script(world, device) if device is not None else None
+        if text is not None and device is not None and device.server_id is not None and not device.rescuing:
+            world.service(Lifecycle).handed_out_script(device, BOOTING)
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 
     def phoned(device: Device | None, request: Request, body: bytes) -> Response:

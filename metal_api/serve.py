@@ -27,7 +27,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from metal_api import audit
 from metal_api.app import create_machines_app, create_metal_app
+from metal_api.audit import Audit
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_boot_iso
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
@@ -41,6 +43,7 @@ from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIroni
 from metal_api.ironic.enrolment import EnrolmentError, enrol
 from metal_api.ironic.machines import IronicMachines
 from metal_api.listener import Listener
+from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, hosts_of
 from metal_api.rack import Rack, RackError, load
 from metal_api.servers import Server
@@ -82,6 +85,7 @@ class Options:
     agent: Path | None = None
     rescue_script_url: str = ""
     boot_timeout: float = 1800
+    metrics_listen: tuple[str, int] | None = None
 
 
 def parse_listen(option: str, text: str) -> tuple[str, int]:
@@ -178,12 +182,13 @@ class MetalServer:
         self._options, self._rack, self._programs = options, rack, programs
         self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self._reloaded = asyncio.Event()
+        self._metrics = Metrics()
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
         options, boot_url = self._options, _boot_url(self._options)
         access = options.ironic or await self._start_ironic(boot_url)
-        machines = IronicMachines(IronicClient(access.connect()), boot_url=boot_url)
+        machines = IronicMachines(IronicClient(access.connect(), self._metrics.ironic_call), boot_url=boot_url)
         self._ends("machines", machines.close)
         world = MetalWorld(
             options.state,
@@ -207,6 +212,9 @@ class MetalServer:
             owner=OWNER,
         )
         self._ends("Metal API", world.close)
+        world.store.observe = Audit(options.state / audit.NAME).write
+        world.journal.observe = self._metrics.request
+        self._metrics.watch(world, lambda: machines.poll_age)
         world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})
         try:
             await machines.start(world)
@@ -216,6 +224,8 @@ class MetalServer:
         await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, media), None)
         context = None if options.is_plain else await asyncio.to_thread(self._context)
         await self._listen("--listen", options.listen, create_metal_app(world), context)
+        if options.metrics_listen is not None:
+            await self._listen("--metrics-listen", options.metrics_listen, self._metrics.application(), None)
         write_private(options.state / TOKEN, world.token + "\n")
         self._write_environment(world)
         # Last, since operations that were interrupted go on at once.

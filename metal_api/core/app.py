@@ -24,6 +24,7 @@ from starlette.routing import Route, Router, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal_api.core import bodies
+from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.call import Call, Caller, Handler, Reply
 from metal_api.core.call import Route as ApiRoute
 from metal_api.core.errors import ApiError, not_found, not_imitated, unknown, unprocessable
@@ -136,6 +137,7 @@ class MetalApp:
         request_id = scope["metal.request_id"] = str(uuid.uuid4())
         scope["metal.token"] = token
         name = self._authentication.who(token)
+        ACTOR.set(Actor(name, request.client.host if request.client else "", request_id))
         fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
@@ -36,6 +36,8 @@ class Journal:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._cleared = 0.0
+        # Gets service, method, status and seconds of each request.
+        self.observe: Callable[[str, str, int, float], None] | None = None
         database.execute(
             "CREATE TABLE IF NOT EXISTS journal (n INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, service TEXT NOT NULL,"
             " method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL, who TEXT NOT NULL, seconds REAL NOT NULL,"
@@ -63,6 +65,8 @@ class Journal:
         if started < self._cleared:
             return
         seconds, method, path = time.time() - started, hide(method, secrets), without_secrets(path, secrets)
+        if self.observe is not None:
+            self.observe(service, method, status, seconds)
         row = self._database.execute(
             "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (started, service, method, path, status, who, seconds, request_id, fault),

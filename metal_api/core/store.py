@@ -15,7 +15,7 @@ import dataclasses
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,8 +130,21 @@ class Table(Generic[R]):
         return old
 
 
+@dataclass(frozen=True)
+class Change:
+    """A record that a transaction has changed: the values of its fields before and after, None for one that was not there."""
+
+    table: str
+    id: str
+    old: JSON | None
+    new: JSON | None
+
+
 class Store:
-    """Tables of records, and named values."""
+    """Tables of records, and named values.
+
+    ``observe``: gets the changes of each transaction after its commit; None for no observer.
+    """
 
     def __init__(self, path: Path, kinds: Iterable[Kind[Any]]) -> None:
         self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
@@ -141,6 +154,7 @@ class Store:
         self._changed: dict[tuple[Table[Any], str], Record | None] = {}
         self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
         self._past_kept = 0.0
+        self.observe: Callable[[Sequence[Change]], None] | None = None
         self.database = sqlite3.connect(path, isolation_level=None)
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.execute("PRAGMA synchronous=NORMAL")
@@ -185,12 +199,24 @@ class Store:
             self._commit()
             if self._past_kept:
                 self._remember(self._undo)
+            if self.observe is not None and self._changed:
+                self.observe(self._changes(self._undo))
         except BaseException:
             for table, id_, old in reversed(self._undo):
                 table.set(id_, old)
             raise
         finally:
             self._undo = None
+
+    def _changes(self, undo: list[tuple[Table[Any], str, Record | None]]) -> list[Change]:
+        before: dict[tuple[Table[Any], str], Record | None] = {}
+        for table, id_, old in undo:
+            before.setdefault((table, id_), old)
+        return [
+            Change(table.name, id_, table.values(old) if old is not None else None, table.values(new) if new is not None else None)
+            for (table, id_), old in before.items()
+            for new in (self._changed[table, id_],)
+        ]
 
     def _commit(self) -> None:
         if not self._changed:

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from metal_api.accounts.authentication import Authentication
+from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.app import secrets_of
 from metal_api.core.world import World
 from metal_api.devices.record import Device
@@ -29,6 +30,8 @@ def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[
         address = request.client.host if request.client else ""
         body = await request.body()
         device = world.store[Device].first("machine_address", address)
+        who = device.hostname if device is not None else f"unknown {address}"
+        ACTOR.set(Actor(who, address))
         with world.store.transaction():
             response = answer(device, request, body)
         query = f"?{request.url.query}" if request.url.query else ""
@@ -37,7 +40,7 @@ def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[
             method=request.method,
             path=request.url.path + query,
             status=response.status_code,
-            who=device.hostname if device is not None else f"unknown {address}",
+            who=who,
             started=started,
             secrets=secrets_of(request, world.service(Authentication)),
         )

@@ -25,13 +25,13 @@ _FORWARDED: Final = frozenset({"content-type", "x-openstack-ironic-api-version"}
 
 def script(boot_url: str) -> str:
     """Return the boot script of a server whose disks are cleaned."""
-    arguments = f"ipa-api-url={boot_url} ipa-insecure=1 console=tty0 console=ttyS0,115200n8 initrd={INITRAMFS}"
+    arguments = f"ipa-api-url={boot_url} ipa-insecure=1 console=tty0 console=ttyS0,115200n8 initrd=agent"
     return "\n".join(
         [
             "#!ipxe",
             "echo Cleaning: booting the agent of Ironic",
             f"kernel {boot_url}/agent/{KERNEL} {arguments}",
-            f"initrd {boot_url}/agent/{INITRAMFS}",
+            f"initrd --name agent {boot_url}/agent/{INITRAMFS}",
             "boot",
             "",
         ]

@@ -105,7 +105,10 @@ async def enrol(  # noqa: PLR0913 - options of a command
         except IronicError as error:
             raise EnrolmentError(f"Ironic cannot be read: {error}") from error
         gate = asyncio.Semaphore(at_once)
-        results = await asyncio.gather(*(run.server(each, gate) for each in rack.servers))
+        # Unlike gather, it ends when all have ended, also if it is cancelled.
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(run.server(each, gate), name=f"enrol {each.name}") for each in rack.servers]
+        results = [each.result() for each in tasks]
         results += [await run.other(name, remove) for name in run.others(remove)]
         return Report(tuple(results), client.calls.total())
     finally:
@@ -383,14 +386,14 @@ class _Run:
         return _changed(changes.names or [f"available again after {state}"], notes)
 
     async def _create(self, body: Mapping[str, Any]) -> Node:
-        """Create a node, or return it if an earlier attempt, which was answered with an error or not at all, has created it."""
+        """Create a node, or return it if an earlier attempt, which was answered with an error, or another enrolment has created it."""
         try:
             return await self._request(partial(self._client.create, body))
         except IronicError as error:
             if error.status != 409:
                 raise
             node = await self._request(partial(self._client.node, body["name"]))
-            if node.get("extra") != body["extra"]:
+            if not nodes.is_enrolled(node):
                 raise
             return node
 

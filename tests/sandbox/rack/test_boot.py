@@ -1,0 +1,124 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines boot the boot ISO from virtual media: they wait for DHCP and boot service, run the script they get, or boot the local disk."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal_api.boot_iso import script, write_boot_iso
+from sandbox.rack.model import Firmware, RackConfig, RackMachine
+from sandbox.rack.rack import Rack, ensure_emulator
+from tests.sandbox.rack.boot_programs import write_disk
+from tests.sandbox.rack.network import BOOT_URL, BRIDGE, Network, network, wait_for
+
+pytestmark = pytest.mark.long
+
+_AUTHORIZATION = "Basic " + base64.b64encode(b"admin:secret").decode()
+_SCRIPT = f"#!ipxe\necho SCRIPT OF THE BOOT SERVICE\nimgfetch {BOOT_URL}/reached?platform=${{platform}} ||\nsleep 1000\n"
+_MACHINES: dict[Firmware, RackMachine] = {
+    "bios": RackMachine("one", "5f6e9a00-0000-4000-8000-000000000021", ("52:54:00:77:00:21",), memory_mb=512),
+    "uefi": RackMachine("two", "5f6e9a00-0000-4000-8000-000000000022", ("52:54:00:77:00:22",), memory_mb=512, firmware="uefi"),
+}
+
+_UNCABLED = RackMachine("three", "5f6e9a00-0000-4000-8000-000000000023", ("52:54:00:77:00:23",), memory_mb=512, cabled=False)
+
+
+class _Site:
+    """A rack in a network with a boot service."""
+
+    def __init__(self, net: Network, rack: Rack) -> None:
+        self.net, self.rack = net, rack
+
+    def ask(self, machine: RackMachine, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self.net.ask(method, f"{self.rack.url}{machine.system}{path}", _AUTHORIZATION, body)
+
+    def boot_iso(self, machine: RackMachine) -> None:
+        """Boot the machine once from the boot ISO."""
+        self.ask(machine, "POST", "/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia", {"Image": f"{BOOT_URL}/boot.iso"})
+        boot = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}
+        self.ask(machine, "PATCH", "", {"Boot": boot})
+        self.ask(machine, "POST", "/Actions/ComputerSystem.Reset", {"ResetType": "On"})
+
+    def console(self, machine: RackMachine) -> str:
+        file = self.rack.console(machine.name)
+        return file.read_text(errors="replace") if file.exists() else ""
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[_Site]:
+    python = ensure_emulator()
+    with network(tmp_path) as net:
+        write_boot_iso(net.www / "boot.iso", BOOT_URL)
+        (net.www / "boot.ipxe").write_text(script(BOOT_URL))
+        config = RackConfig(tmp_path / "rack", (*_MACHINES.values(), _UNCABLED), "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
+        rack = Rack(config, python, inside=net.inside)
+        await rack.start()
+        try:
+            yield _Site(net, rack)
+        finally:
+            await rack.stop()
+
+
+def _write_uefi_disk(disk: Path) -> None:
+    """Make a disk from which UEFI boots a GRUB that writes a line and powers off."""
+    disk.parent.mkdir(parents=True, exist_ok=True)
+    start, loader, raw = disk.with_name("start.cfg"), disk.with_name("grub.efi"), disk.with_suffix(".raw")
+    start.write_text("echo BOOTED DISK\nhalt\n")
+    # It finds this file on the disk alone, thus only if it is told where it was loaded from.
+    options = ["-O", "x86_64-efi", "-d", "/usr/lib/grub/x86_64-efi", "-p", "/system", "-o", str(loader)]
+    subprocess.run(["grub-mkimage", *options, "echo", "fat", "halt", "normal"], check=True)
+    subprocess.run(["/usr/sbin/mkfs.fat", "-C", raw, "4096"], check=True, capture_output=True)
+    subprocess.run(["mmd", "-i", raw, "::/EFI", "::/EFI/BOOT", "::/system"], check=True)
+    subprocess.run(["mcopy", "-i", raw, start, "::/system/grub.cfg"], check=True)
+    subprocess.run(["mcopy", "-i", raw, loader, "::/EFI/BOOT/BOOTX64.EFI"], check=True)
+    subprocess.run(["qemu-img", "convert", "-f", "raw", "-O", "qcow2", raw, disk], check=True)
+
+
+@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+async def test_machine_waits_for_the_boot_service_and_runs_its_script(site: _Site, firmware: Firmware) -> None:
+    machine = _MACHINES[firmware]
+    (site.net.www / "auto.ipxe").write_text(_SCRIPT)
+    # As a BMC does: the medium is fetched before the machine is powered on.
+    with site.net.serving():
+        site.boot_iso(machine)
+    wait_for("the machine tries again", lambda: "Next try in 10 seconds" in site.console(machine))
+    reached = f"/reached?platform={'efi' if firmware == 'uefi' else 'pcbios'} 404"
+    with site.net.serving():
+        wait_for("the script has run", lambda: reached in site.net.requests())
+    mac = machine.macs[0].replace(":", "-")
+    assert f"/auto.ipxe?mac={mac} 200" in site.net.requests()
+    assert "SCRIPT OF THE BOOT SERVICE" in site.console(machine)
+
+
+async def test_machine_without_a_network_waits_for_dhcp(site: _Site) -> None:
+    with site.net.serving():
+        site.boot_iso(_UNCABLED)
+        # At the second time it has gone on after the first.
+        wait_for("the machine tries again", lambda: site.console(_UNCABLED).count("no address by DHCP. Next try in 10 seconds") == 2)
+        assert site.net.requests() == ["/boot.iso 200"]
+    assert site.ask(_UNCABLED, "GET", "")["PowerState"] == "On"
+
+
+@pytest.mark.parametrize("firmware", ["bios", "uefi"])
+async def test_machine_without_a_script_boots_its_local_disk(site: _Site, firmware: Firmware) -> None:
+    machine = _MACHINES[firmware]
+    disk = site.rack.config.folder / machine.name / "disk.qcow2"
+    if firmware == "bios":
+        write_disk(disk, "BOOTED DISK", "off")
+    else:
+        _write_uefi_disk(disk)
+    with site.net.serving():
+        site.boot_iso(machine)
+        wait_for("the local disk is booted", lambda: "BOOTED DISK" in site.console(machine))
+    assert f"/auto.ipxe?mac={machine.macs[0].replace(':', '-')} 404" in site.net.requests()
+    assert "no boot script for this machine, booting the local disk" in site.console(machine)
+    # The system powers itself off, which the BMC reports.
+    wait_for("the machine is off", lambda: site.ask(machine, "GET", "")["PowerState"] == "Off")

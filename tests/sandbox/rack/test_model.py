@@ -1,0 +1,81 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rack is refused when its machines could not be told apart or emulated; its file keeps the password to its owner."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.rack.model import RackConfig, RackError, RackMachine
+
+ONE = RackMachine("one", "5f6e9a00-0000-4000-8000-000000000001", ("52:54:00:00:00:01",))
+TWO = RackMachine("two", "5f6e9a00-0000-4000-8000-000000000002", ("52:54:00:00:00:02", "52:54:00:00:00:03"), firmware="uefi")
+
+
+def _config(folder: Path, *machines: RackMachine) -> RackConfig:
+    return RackConfig(folder, machines, "127.0.0.1", 8000, "admin", "secret", bridge="br0")
+
+
+def test_file_has_the_whole_rack_and_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    config, file = _config(tmp_path, ONE, TWO), tmp_path / "rack.json"
+    config.save(file)
+    assert RackConfig.load(file) == config
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "One"}, "machine 'One': the name must be a DNS label"),
+        ({"name": "../one"}, "the name must be a DNS label"),
+        (
+            {"uuid": "5F6E9A00-0000-4000-8000-000000000001"},
+            "machine one: '5F6E9A00-0000-4000-8000-000000000001' is not a UUID in lower case",
+        ),
+        ({"macs": ()}, "machine one: macs must be"),
+        ({"macs": ("01:00:5e:00:00:01",)}, "machine one: macs must be unicast"),
+        ({"macs": ("52:54:00:00:00:0A",)}, "machine one: macs must be"),
+        ({"memory_mb": 100}, "machine one: at least 256 MB"),
+        ({"cores": 0}, "machine one: at least"),
+        ({"disk_gb": 0}, "machine one: at least"),
+        ({"firmware": "efi"}, "machine one: firmware must be bios or uefi, not 'efi'"),
+    ],
+)
+def test_machine_that_cannot_be_emulated_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(RackError, match=message):
+        _config(tmp_path, replace(ONE, **change)).check()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "one"}, "two machines with the same name: one"),
+        ({"uuid": ONE.uuid}, f"two machines with the same uuid: {ONE.uuid}"),
+        ({"macs": ("52:54:00:00:00:03", "52:54:00:00:00:01")}, "two machines with the same mac: 52:54:00:00:00:01"),
+    ],
+)
+def test_machines_that_cannot_be_told_apart_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(RackError, match=message):
+        _config(tmp_path, ONE, replace(TWO, **change)).check()
+
+
+@pytest.mark.parametrize(("user", "password"), [("", "x"), ("a:b", "x"), ("admin", ""), ("admin", "x" * 73)])
+def test_credentials_that_http_or_bcrypt_cannot_have_are_refused(tmp_path: Path, user: str, password: str) -> None:
+    with pytest.raises(RackError, match="user and password"):
+        replace(_config(tmp_path, ONE), user=user, password=password).check()
+
+
+@pytest.mark.parametrize("change", [{"machines": None}, {"port": ...}, {"surplus": 1}, {"machines": [{"name": "one"}]}])
+def test_malformed_file_is_refused_with_its_name(tmp_path: Path, change: dict[str, Any]) -> None:
+    file = tmp_path / "rack.json"
+    _config(tmp_path, ONE).save(file)
+    content = {**json.loads(file.read_text()), **change}
+    file.write_text(json.dumps({key: value for key, value in content.items() if value is not ...}))
+    with pytest.raises(RackError, match=f"cannot read the rack in {file}"):
+        RackConfig.load(file)

@@ -1,0 +1,314 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Redfish API of the rack, with QEMU behind it: power, boot overrides, virtual media, inventory, faults, a killed emulator."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.rack.model import RackConfig, RackError, RackMachine
+from sandbox.rack.rack import Rack, ensure_emulator
+from tests.ports import free_port
+from tests.sandbox.rack.boot_programs import write_cd, write_disk
+
+pytestmark = pytest.mark.long
+
+ONE = RackMachine("one", "5f6e9a00-0000-4000-8000-000000000001", ("52:54:00:00:00:01",), memory_mb=512, cores=2, disk_gb=3)
+TWO = RackMachine("two", "5f6e9a00-0000-4000-8000-000000000002", ("52:54:00:00:00:02", "52:54:00:00:00:03"), memory_mb=2048)
+WITHIN = 60.0
+
+
+class _Rack:
+    """A rack that runs, and a client of its BMCs."""
+
+    def __init__(self, rack: Rack, media: str) -> None:
+        self.rack, self.media = rack, media
+        self.client = httpx.AsyncClient(base_url=rack.url, auth=("admin", "secret"), timeout=30)
+
+    async def get(self, machine: RackMachine, path: str = "") -> dict[str, Any]:
+        answer = await self.client.get(machine.system + path)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def reset(self, machine: RackMachine, kind: str) -> httpx.Response:
+        return await self.client.post(f"{machine.system}/Actions/ComputerSystem.Reset", json={"ResetType": kind})
+
+    async def power(self, machine: RackMachine) -> str:
+        return str((await self.get(machine))["PowerState"])
+
+    async def set_boot(self, machine: RackMachine, target: str, enabled: str) -> None:
+        boot = {"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": enabled}
+        answer = await self.client.patch(machine.system, json={"Boot": boot})
+        assert answer.status_code == 204, answer.text
+
+    async def boot(self, machine: RackMachine) -> tuple[str, str]:
+        boot = (await self.get(machine))["Boot"]
+        return boot["BootSourceOverrideTarget"], boot["BootSourceOverrideEnabled"]
+
+    async def insert(self, machine: RackMachine, name: str) -> httpx.Response:
+        action = f"{machine.system}/VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia"
+        return await self.client.post(action, json={"Image": f"{self.media}/{name}"})
+
+    async def eject(self, machine: RackMachine) -> None:
+        answer = await self.client.post(f"{machine.system}/VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia", json={})
+        assert answer.status_code == 204, answer.text
+
+    def lines(self, machine: RackMachine) -> list[str]:
+        """What the boot programs wrote to the console."""
+        file = self.rack.console(machine.name)
+        return re.findall(r"BOOTED [A-Z0-9]+", file.read_text(errors="replace")) if file.exists() else []
+
+    async def wait_for_power(self, machine: RackMachine, state: str) -> None:
+        deadline = time.monotonic() + WITHIN
+        while await self.power(machine) != state:
+            assert time.monotonic() < deadline, f"{machine.name} is not {state}"
+            await asyncio.sleep(0.1)
+
+    async def wait_for_lines(self, machine: RackMachine, enough: Callable[[list[str]], bool]) -> None:
+        deadline = time.monotonic() + WITHIN
+        while not enough(self.lines(machine)):
+            assert time.monotonic() < deadline, f"{machine.name} booted {self.lines(machine)}"
+            await asyncio.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    return ensure_emulator()
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder, and the address at which its files are served."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    folder = tmp_path / "media"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+async def rack(tmp_path: Path, python: Path, media: tuple[Path, str]) -> AsyncIterator[_Rack]:
+    config = RackConfig(tmp_path / "rack", (ONE, TWO), "127.0.0.1", free_port(), "admin", "secret")
+    started = _Rack(Rack(config, python), media[1])
+    await started.rack.start()
+    try:
+        yield started
+    finally:
+        await started.client.aclose()
+        await started.rack.stop()
+
+
+def _disk(rack: _Rack, machine: RackMachine) -> Path:
+    return rack.rack.config.folder / machine.name / "disk.qcow2"
+
+
+def _qemus(rack: _Rack, machine: RackMachine) -> list[int]:
+    """Process ids of the QEMUs that run this machine."""
+    found, disk = [], str(_disk(rack, machine)).encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if disk in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("auth", [None, ("admin", "wrong"), ("root", "secret")])
+async def test_credentials_are_required(rack: _Rack, auth: tuple[str, str] | None) -> None:
+    async with httpx.AsyncClient(base_url=rack.rack.url, auth=auth) as client:
+        assert (await client.get("/redfish/v1/")).status_code == 200
+        assert (await client.get(ONE.system)).status_code == 401
+        action = f"{ONE.system}/Actions/ComputerSystem.Reset"
+        assert (await client.post(action, json={"ResetType": "On"})).status_code == 401
+    assert await rack.power(ONE) == "Off"
+
+
+async def test_inventory_is_complete(rack: _Rack) -> None:
+    system = await rack.get(TWO)
+    assert (system["Name"], system["UUID"]) == ("two", TWO.uuid)
+    assert system["MemorySummary"]["TotalSystemMemoryGiB"] == 2
+    assert (await rack.get(ONE))["ProcessorSummary"]["Count"] == 2
+    links = (await rack.get(TWO, "/EthernetInterfaces"))["Members"]
+    found = [(await rack.client.get(link["@odata.id"])).json()["MACAddress"] for link in links]
+    assert found == list(TWO.macs)
+    assert (await rack.get(ONE, "/Storage/1/Drives/vda"))["CapacityBytes"] == 3 << 30
+    assert (await rack.get(ONE, "/SimpleStorage/virtio"))["Devices"][0]["CapacityBytes"] == 3 << 30
+
+
+async def test_override_for_one_boot_is_used_up_by_it(rack: _Rack, media: tuple[Path, str]) -> None:
+    write_cd(media[0] / "cd.iso", "BOOTED CD", "reset")
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "off")
+    assert (await rack.insert(ONE, "cd.iso")).status_code == 204
+    await rack.set_boot(ONE, "Cd", "Once")
+    assert await rack.boot(ONE) == ("Cd", "Once")
+    assert (await rack.reset(ONE, "On")).status_code == 204
+    assert await rack.boot(ONE) == ("None", "Disabled")
+    # The program on the CD resets, the one on the disk powers off: as an installer and its system do.
+    await rack.wait_for_lines(ONE, lambda lines: "BOOTED DISK" in lines)
+    await rack.wait_for_power(ONE, "Off")
+    assert rack.lines(ONE) == ["BOOTED CD", "BOOTED DISK"]
+    assert not _qemus(rack, ONE)
+
+
+async def test_permanent_override_is_used_at_each_boot_until_it_is_removed(rack: _Rack, media: tuple[Path, str]) -> None:
+    write_cd(media[0] / "cd.iso", "BOOTED CD", "reset")
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    await rack.insert(ONE, "cd.iso")
+    await rack.set_boot(ONE, "Cd", "Continuous")
+    await rack.reset(ONE, "On")
+    await rack.wait_for_lines(ONE, lambda lines: lines.count("BOOTED CD") >= 3)
+    assert await rack.boot(ONE) == ("Cd", "Continuous")
+    await rack.set_boot(ONE, "None", "Disabled")
+    await rack.wait_for_lines(ONE, lambda lines: lines[-1] == "BOOTED DISK")
+    assert await rack.power(ONE) == "On"
+
+
+async def test_override_that_is_set_while_the_machine_runs_is_for_its_next_boot(rack: _Rack, media: tuple[Path, str]) -> None:
+    write_cd(media[0] / "cd.iso", "BOOTED CD", "halt")
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    await rack.reset(ONE, "On")
+    await rack.wait_for_lines(ONE, bool)
+    # The medium is inserted into a machine that runs.
+    await rack.insert(ONE, "cd.iso")
+    await rack.set_boot(ONE, "Cd", "Once")
+    await rack.reset(ONE, "ForceRestart")
+    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 2)
+    await rack.reset(ONE, "ForceRestart")
+    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 3)
+    await rack.eject(ONE)
+    await rack.set_boot(ONE, "Cd", "Once")
+    await rack.reset(ONE, "ForceRestart")
+    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 4)
+    assert rack.lines(ONE) == ["BOOTED DISK", "BOOTED CD", "BOOTED DISK", "BOOTED DISK"]
+
+
+async def test_power_actions(rack: _Rack) -> None:
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    assert (await rack.reset(ONE, "Sideways")).status_code == 400
+    assert (await rack.reset(ONE, "Nmi")).status_code == 500
+    await rack.reset(ONE, "On")
+    await rack.wait_for_lines(ONE, bool)
+    first = _qemus(rack, ONE)
+    assert len(first) == 1
+    # A machine that is on already is left alone, and an operating system may ignore the power button.
+    await rack.reset(ONE, "On")
+    await rack.reset(ONE, "GracefulShutdown")
+    assert (await rack.reset(ONE, "Nmi")).status_code == 204
+    assert (_qemus(rack, ONE), await rack.power(ONE), await rack.power(TWO)) == (first, "On", "Off")
+    await rack.reset(ONE, "ForceOff")
+    assert (await rack.power(ONE), _qemus(rack, ONE)) == ("Off", [])
+    await rack.reset(ONE, "ForceOff")
+    await rack.reset(ONE, "ForceRestart")
+    assert await rack.power(ONE) == "On"
+
+
+async def test_boot_mode_is_changed_at_the_next_power_on(rack: _Rack) -> None:
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    assert (await rack.get(ONE))["Boot"]["BootSourceOverrideMode"] == "Legacy"
+    answer = await rack.client.patch(ONE.system, json={"Boot": {"BootSourceOverrideMode": "UEFI"}})
+    assert answer.status_code == 204
+    await rack.reset(ONE, "On")
+    console, deadline = rack.rack.console("one"), time.monotonic() + WITHIN
+    while "BdsDxe" not in (console.read_text(errors="replace") if console.exists() else ""):
+        assert time.monotonic() < deadline, "no line of the UEFI firmware on the console"
+        await asyncio.sleep(0.2)
+    assert not rack.lines(ONE)
+    await rack.client.patch(ONE.system, json={"Boot": {"BootSourceOverrideMode": "Legacy"}})
+    await rack.reset(ONE, "ForceRestart")
+    await rack.wait_for_lines(ONE, bool)
+
+
+async def test_medium_that_cannot_be_fetched_is_refused(rack: _Rack) -> None:
+    answer = await rack.insert(ONE, "absent.iso")
+    assert answer.status_code == 400
+    assert "404" in answer.text
+    assert (await rack.get(ONE, "/VirtualMedia/Cd"))["Inserted"] is False
+
+
+async def test_killed_emulator_leaves_no_machine_and_forgets_no_setting(rack: _Rack, media: tuple[Path, str]) -> None:
+    write_cd(media[0] / "cd.iso", "BOOTED CD", "halt")
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    await rack.reset(ONE, "On")
+    await rack.insert(ONE, "cd.iso")
+    await rack.set_boot(ONE, "Cd", "Once")
+    await rack.wait_for_lines(ONE, bool)
+    pid = rack.rack.pid
+    assert pid is not None
+    assert _qemus(rack, ONE)
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + WITHIN
+    while _qemus(rack, ONE) or rack.rack.pid in (None, pid):
+        assert time.monotonic() < deadline, "the machine still runs, or the emulator was not started again"
+        await asyncio.sleep(0.05)
+    await rack.rack.start()
+    assert (await rack.power(ONE), await rack.boot(ONE)) == ("Off", ("Cd", "Once"))
+    assert (await rack.get(ONE, "/VirtualMedia/Cd"))["Inserted"] is True
+    await rack.reset(ONE, "On")
+    await rack.wait_for_lines(ONE, lambda lines: lines == ["BOOTED DISK", "BOOTED CD"])
+
+
+async def test_unreachable_bmc_does_not_answer_and_its_machine_goes_on(rack: _Rack) -> None:
+    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
+    await rack.reset(ONE, "On")
+    rack.rack.unreachable("one")
+    with pytest.raises(httpx.ReadTimeout):
+        await rack.client.get(ONE.system, timeout=1)
+    with pytest.raises(httpx.ReadTimeout):
+        await rack.client.get(f"/redfish/v1/Managers/{ONE.uuid}", timeout=1)
+    assert await rack.power(TWO) == "Off"
+    waiting = asyncio.create_task(rack.client.get(ONE.system))
+    await rack.wait_for_lines(ONE, bool)
+    rack.rack.unreachable("one", "close")
+    with pytest.raises(httpx.HTTPError):
+        await waiting
+    with pytest.raises(httpx.RemoteProtocolError):
+        await rack.client.get(ONE.system)
+    rack.rack.reachable("one")
+    assert await rack.power(ONE) == "On"
+
+
+async def test_machine_that_is_not_there_is_told(rack: _Rack) -> None:
+    assert (await rack.client.get("/redfish/v1/Systems/5f6e9a00-0000-4000-8000-000000000009")).status_code == 404
+    with pytest.raises(RackError, match="the rack has no machine three, it has one, two"):
+        rack.rack.unreachable("three")
+
+
+async def test_port_in_use_is_told_with_the_address(rack: _Rack, tmp_path: Path, python: Path) -> None:
+    other = Rack(replace(rack.rack.config, folder=tmp_path / "other"), python)
+    with pytest.raises(RackError, match=f"cannot listen on 127.0.0.1:{rack.rack.config.port}: Address already in use"):
+        await other.start()
+
+
+async def test_machine_that_cannot_start_is_told_with_the_reason(rack: _Rack) -> None:
+    disk = _disk(rack, ONE)
+    disk.parent.mkdir(exist_ok=True)
+    disk.write_text("no disk")
+    answer = await rack.reset(ONE, "On")
+    assert answer.status_code == 500
+    assert "cannot power on machine one" in answer.text
+    assert "Image is not in qcow2 format" in answer.text
+    assert await rack.power(ONE) == "Off"

@@ -126,6 +126,16 @@ def _json(body: bytes) -> dict[str, Any]:
     return found
 
 
+def _of_server(world: World, device: Device | None, address: str) -> str | None:
+    """Return the script of a server that is no device, or is one no more: it cleans its disks, or waits until that is known."""
+    server = world.store[Server].first("address", address)
+    if server is None or not server.is_plain or (device is not None and device.state != "deprovisioning"):
+        return None
+    if server.cleaning and world.environment.has_agent:
+        return agent.script(world.environment.boot_url)
+    return f"#!ipxe\necho This server is no device, next question in 5 seconds\nsleep 5\nchain {world.environment.boot_url}/boot.ipxe\n"
+
+
 def _warn_of_address(world: World, mac: str, address: str) -> None:
     """Record for a device that its machine called from an address that is not its own: the device cannot boot so."""
     wanted = mac.replace("-", ":").lower()
@@ -156,7 +166,7 @@ class BootMedia:
         if self.firmware.is_dir():
             found.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
         if self.agent is not None:
-            found += [Mount("/agent", StaticFiles(directory=self.agent)), *agent.routes(self.ironic_url)]
+            found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(self.ironic_url)]
         return found
 
 
@@ -167,8 +177,8 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:
         address = request.client.host if request.client else ""
-        if world.environment.has_agent and (server := world.store[Server].first("address", address)) is not None and server.cleaning:
-            return PlainTextResponse(agent.script(world.environment.boot_url))
+        if (waiting := _of_server(world, device, address)) is not None:
+            return PlainTextResponse(waiting)
         if device is None and (mac := request.query_params.get("mac")):
             _warn_of_address(world, mac, address)
         text = script(world, device) if device is not None else None

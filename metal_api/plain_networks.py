@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from metal_api.catalogue.data import catalogue
 from metal_api.core.call import Call, Handler, Reply, Route
 from metal_api.core.errors import unprocessable
 from metal_api.devices.record import Device, Port
@@ -38,16 +37,6 @@ def _port(call: Call) -> str:
     return _of_device(call, call.find(Device, port.device_id)) if port is not None else ""
 
 
-def _metro(call: Call) -> str:
-    """Return the metro in the body, or whether all are plain."""
-    networks, known = call.world.environment.networks, catalogue()
-    given = call.field("metro") or call.field("facility")
-    metro = known.metro(given) or known.metro_of_facility(given)
-    if metro is not None and metro.code in networks:
-        return f"metro {metro.code} has the plain network {networks[metro.code].network}"
-    return _everywhere(call)
-
-
 def _everywhere(call: Call) -> str:
     environment = call.world.environment
     return "all metros here have plain networks" if environment.networks and not environment.is_simulated else ""
@@ -64,9 +53,9 @@ REFUSED: Final[Mapping[tuple[str, str], tuple[str, Place]]] = {
     ("POST", "/ports/{id}/native-vlan"): _PORT,
     ("POST", "/ports/{id}/vlan-assignments/batches"): _PORT,
     ("POST", "/devices/{id}/ips"): ("Elastic addresses", _device),
-    ("POST", "/projects/{id}/ips"): ("Elastic addresses", _metro),
+    ("POST", "/projects/{id}/ips"): ("Elastic addresses", _everywhere),
     ("POST", "/projects/{project_id}/metal-gateways"): ("Metal Gateways", _everywhere),
-    ("POST", "/projects/{id}/vrfs"): ("VRFs", _metro),
+    ("POST", "/projects/{id}/vrfs"): ("VRFs", _everywhere),
     ("POST", "/projects/{id}/bgp-configs"): ("BGP", _everywhere),
     ("POST", "/devices/{id}/bgp/sessions"): ("BGP", _device),
     ("POST", "/projects/{id}/spot-market-requests"): ("The spot market", _everywhere),

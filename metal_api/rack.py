@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
@@ -82,6 +82,7 @@ class RackServer:
     """``plan``: empty if inspection chooses it. ``macs``: the one that boots first; empty if inspection finds them.
 
     ``address``: empty for the next free one of its metro. ``boot``: ``virtual-media`` or ``pxe``; ``firmware``: ``bios`` or ``uefi``.
+    ``agent_url``: not of the file: the boot service that has the agent which cleans disks, empty for none.
     """
 
     name: str
@@ -93,6 +94,7 @@ class RackServer:
     reserved_for: str = ""
     boot: Literal["virtual-media", "pxe"] = "virtual-media"
     firmware: Literal["bios", "uefi"] = "uefi"
+    agent_url: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Rack:
     metros: tuple[RackMetro, ...]
     plans: tuple[RackPlan, ...] = ()
     servers: tuple[RackServer, ...] = ()
+
+
+def with_agent(rack: Rack, boot_url: str) -> Rack:
+    """Return the rack with the agent of a boot service for all of its servers."""
+    return replace(rack, servers=tuple(replace(each, agent_url=boot_url) for each in rack.servers))
 
 
 class RackError(Exception):

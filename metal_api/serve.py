@@ -45,7 +45,7 @@ from metal_api.ironic.machines import IronicMachines
 from metal_api.listener import Listener
 from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, hosts_of
-from metal_api.rack import Rack, RackError, load
+from metal_api.rack import Rack, RackError, load, with_agent
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
 from metal_api.tls import CertificateAuthority
@@ -264,7 +264,8 @@ class MetalServer:
             if self._rack.servers:
                 try:
                     connection = await asyncio.to_thread(self._connect)
-                    report = await enrol(self._rack, connection, progress=LOG.info)
+                    rack = with_agent(self._rack, _boot_url(self._options)) if self._options.agent is not None else self._rack
+                    report = await enrol(rack, connection, check_bmcs=self._options.ironic is None, progress=LOG.info)
                     self._look_now()
                     failed = sum(each.outcome == "failed" for each in report.results)
                     LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)

@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
             from sandbox import demo  # noqa: PLC0415 - only this command needs what it needs
 
             return demo.main(given[1:])
-        return _run(_parser().parse_args(given))
+        return _run(_parser().parse_args(given), given)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "sandbox":
             raise
@@ -68,6 +68,13 @@ def _parser() -> argparse.ArgumentParser:
         help="closed: machines reach quay.io and the like only through the sandbox's proxy (default: the setting of the last start, else "
         "open)",
     )
+    serve.add_argument(
+        "--machines",
+        choices=("simulated", "qemu"),
+        default="simulated",
+        help="qemu: also a server with real firmware, of plan qemu.small.x86 in metro da; all is in a network namespace then "
+        "(default: %(default)s)",
+    )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
         "build",
@@ -85,9 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(chosen: argparse.Namespace) -> int:
+def _run(chosen: argparse.Namespace, given: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
+    from sandbox import qemu  # noqa: PLC0415
     from sandbox.openshift import BinariesError, ensure_binaries, ensure_kubelet  # noqa: PLC0415
     from sandbox.serve import Options, parse_listen, serve  # noqa: PLC0415
 
@@ -97,6 +105,8 @@ def _run(chosen: argparse.Namespace) -> int:
             if chosen.kubelets == "real":
                 ensure_kubelet()
             return 0
+        if chosen.machines == "qemu":
+            qemu.enter("sandbox", given)
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
         return serve(
             Options(
@@ -109,6 +119,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 chosen.vendor_names,
                 chosen.until_eof,
                 chosen.outside,
+                chosen.machines,
             )
         )
     except (StartError, BinariesError) as error:

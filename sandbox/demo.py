@@ -31,12 +31,17 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from metal_api.state_folder import StartError
+from sandbox import qemu
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write, write_ansible_config
 
 CLUSTER = "demo.metal.test"
 ROGUE_NODE = "intruder"
+QEMU_PLAN, QEMU_METRO = qemu.PLAN.slug, qemu.METRO
+MACHINE_WITHIN, POD_WITHIN = 600, 300
+"""Real seconds in which a machine with QEMU has a clean disk, and a pod on it has run."""
 PHASE = re.compile(r"^\[(?P<number>\d+)/(?P<count>\d+)\] (?P<title>.*?)(?: \(elapsed [^)]*\))?$")
 """A phase of a playbook, as it is announced."""
 HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
@@ -92,16 +97,24 @@ def duration(seconds: float) -> str:
 class Demo:
     """The whole of it. ``run`` returns when everything is shown and cleaned up; errors and Ctrl-C pass through, also cleaned up."""
 
-    def __init__(self, console: Console, *, speed: float, verbose: bool, log: Path, kubelets: str | None = None) -> None:
+    def __init__(
+        self, console: Console, *, speed: float, verbose: bool, log: Path, kubelets: str | None = None, machines: str = "simulated"
+    ) -> None:
         self.console = console
         self.verbose = verbose
+        self.machines = machines
         self.log = log
         self.steps: list[Step] = []
         self.folder = Path(tempfile.mkdtemp(prefix="openshift-demo-"))
         self.inventory = self.folder / "inventory"
         self.cluster = self.folder / "clusters" / CLUSTER
         self.sandbox = RunningSandbox(
-            self.folder / "state", log=log.with_suffix(".sandbox.log"), speed=speed, kubelets=kubelets, started=self._building
+            self.folder / "state",
+            log=log.with_suffix(".sandbox.log"),
+            speed=speed,
+            kubelets=kubelets,
+            machines=machines,
+            started=self._building,
         )
         self._child: subprocess.Popen[str] | None = None
         self._output: list[str] = []
@@ -113,8 +126,11 @@ class Demo:
         with self._cleaned_up():
             self._start()
             self._install()
-            self._scale("0:4", "worker-[0:1] becomes worker-[0:4]: three workers more", 5)
-            self._scale("0:2", "worker-[0:4] becomes worker-[0:2]: two leave, emptied first", 3)
+            if self.machines == "qemu":
+                self._boot_machine()
+            else:
+                self._scale("0:4", "worker-[0:1] becomes worker-[0:4]: three workers more", 5)
+                self._scale("0:2", "worker-[0:4] becomes worker-[0:2]: two leave, emptied first", 3)
             self._count_certificates()
             self._destroy()
             left = self._leftovers()
@@ -183,12 +199,96 @@ class Demo:
         )
         with self.timed(Step(f"scale to {workers}", "ansible-playbook scale.yml")) as step:
             self._play(step, "scale.yml")
+        self._expect_nodes(3 + workers)
+
+    def _expect_nodes(self, count: int) -> None:
         nodes = self._api("/api/v1/nodes")["items"]
         ready = [
             node for node in nodes if any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
         ]
-        if len(ready) != 3 + workers or len(nodes) != len(ready):
-            raise DemoError(f"{len(ready)} of {len(nodes)} nodes are ready, {3 + workers} were expected")
+        if len(ready) != count or len(nodes) != len(ready):
+            raise DemoError(f"{len(ready)} of {len(nodes)} nodes are ready, {count} were expected")
+
+    def _boot_machine(self) -> None:
+        """Add a machine with real firmware as a worker, run a pod on it, and give it back."""
+        path = self.inventory / "01-cluster.yml"
+        before = path.read_text(encoding="utf-8")
+        mark = "        # infra:\n"
+        if mark not in before:
+            raise DemoError(f"{path.name} has no place for another pool")
+        pool = f"        boots:\n          hosts:\n            boots-0:\n          vars:\n            metal_plan: {QEMU_PLAN}\n"
+        path.write_text(before.replace(mark, pool + mark, 1), encoding="utf-8")
+        self.explain(
+            f"{len(self.steps)} · A machine that boots",
+            "A pool of one machine with real firmware is added to inventory/01-cluster.yml: QEMU behind a Redfish BMC, which Ironic drives. Its "
+            "iPXE runs the collection's boot script, CoreOS' installer writes its disk, Ignition and a real kubelet make it a node. Then a "
+            "pod runs on it. Its processor is emulated: this takes some minutes.",
+            "ansible-playbook scale.yml",
+        )
+        with self.timed(Step("add a machine that boots", "ansible-playbook scale.yml")) as step:
+            self._until_offered()
+            self._play(step, "scale.yml")
+            self._expect_nodes(6)
+        with self.timed(Step("a pod on it", "")):
+            self._run_pod(f"boots-0.{CLUSTER}")
+        path.write_text(before, encoding="utf-8")
+        self.explain(
+            f"{len(self.steps)} · It leaves",
+            "The pool is taken out again: the node is emptied, the device deleted, and Ironic's agent boots on the machine and cleans its disk.",
+            "ansible-playbook scale.yml",
+        )
+        with self.timed(Step("remove it", "ansible-playbook scale.yml")) as step:
+            self._play(step, "scale.yml")
+            self._expect_nodes(5)
+        with self.timed(Step("its disk is cleaned", "")):
+            self._until_offered()
+
+    def _until_offered(self) -> None:
+        """Wait until the machine can be ordered: its disk is clean then."""
+        environment = self.sandbox.environment
+        headers = {"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}
+        deadline = time.monotonic() + MACHINE_WITHIN
+        with self.console.status("waiting until the machine with QEMU can be ordered"):
+            while True:
+                answer = httpx.get(f"{environment['METAL_API_URL']}/capacity/metros", headers=headers, timeout=30).raise_for_status()
+                if answer.json()["capacity"][QEMU_METRO][QEMU_PLAN]["available_servers"]:
+                    return
+                if time.monotonic() > deadline:
+                    raise DemoError(
+                        f"the machine with QEMU cannot be ordered after {MACHINE_WITHIN} s: {self.log.with_suffix('.sandbox.log')} has why"
+                    )
+                time.sleep(1)
+
+    def _run_pod(self, node: str) -> None:
+        """Run a pod of an image that the machine has, and wait for its output to be there."""
+        body = {
+            "metadata": {"name": "hello", "namespace": "default"},
+            "spec": {
+                "nodeName": node,
+                "restartPolicy": "Never",
+                "automountServiceAccountToken": False,
+                "containers": [
+                    {
+                        "name": "hello",
+                        "image": "localhost/busybox:1",
+                        "imagePullPolicy": "Never",
+                        "command": ["sh", "-c", "echo hello from $(hostname), kernel $(uname -r)"],
+                    }
+                ],
+            },
+        }
+        pods = "/api/v1/namespaces/default/pods"
+        cluster_api(self.cluster / "kubeconfig", pods, "POST", body)
+        deadline = time.monotonic() + POD_WITHIN
+        with self.console.status("waiting for the pod"):
+            while (phase := self._api(f"{pods}/hello")["status"].get("phase")) not in {"Succeeded", "Failed"}:
+                if time.monotonic() > deadline:
+                    raise DemoError(f"the pod on {node} is {phase} after {POD_WITHIN} s")
+                time.sleep(1)
+        if phase != "Succeeded":
+            raise DemoError(f"the pod on {node} has failed")
+        self.console.print(f"  [green]✔[/] a pod ran on [bold]{node}[/]")
+        cluster_api(self.cluster / "kubeconfig", f"{pods}/hello", "DELETE")
 
     def _destroy(self) -> None:
         self.explain(
@@ -406,6 +506,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox demo", description="A cluster's life in a few minutes, in the sandbox.")
     parser.add_argument("--speed", type=float, default=120.0, help="simulated seconds per second in the machines (default %(default)g)")
     parser.add_argument("--kubelets", choices=("pretended", "real"), help="as of serve (default pretended)")
+    parser.add_argument(
+        "--machines", choices=("simulated", "qemu"), default="simulated", help="qemu: one worker is a machine that boots, with QEMU"
+    )
     parser.add_argument("--verbose", action="store_true", help="show all output of the playbooks, not only their phases")
     parser.add_argument(
         "--log",
@@ -414,13 +517,21 @@ def main(arguments: list[str] | None = None) -> int:
         help="where all output is kept",
     )
     chosen = parser.parse_args(arguments)
+    if chosen.machines == "qemu":
+        try:
+            qemu.enter("sandbox", ["demo", *(sys.argv[2:] if arguments is None else arguments)])
+        except StartError as error:
+            print(f"demo: {error}", file=sys.stderr)
+            return 1
+        # The bridge has to be there before the playbooks ask for its address.
+        qemu.set_up_network()
     console = Console(highlight=False)
     chosen.log.parent.mkdir(parents=True, exist_ok=True)
     # A closed terminal or a time limit ends the demo as Ctrl-C does: with everything cleared away.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log, kubelets=chosen.kubelets).run()
+        Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log, kubelets=chosen.kubelets, machines=chosen.machines).run()
     except KeyboardInterrupt:
         console.print("\nInterrupted. Everything the demo started is stopped and removed.")
         return 130

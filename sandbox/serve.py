@@ -42,14 +42,16 @@ from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.building import cache_root
 from metal_api.core.clock import Clock
 from metal_api.core.control import PATH as CONTROL_PATH
-from metal_api.core.machines import Attachment
+from metal_api.core.machines import Attachment, Machines
 from metal_api.core.world import Environment
 from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.ports.rules import attachment
+from metal_api.servers import Servers
 from metal_api.state_folder import StartError, locked
 from metal_api.tls import CertificateAuthority
 from metal_api.world import MetalWorld
+from sandbox import qemu
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC, private_network
@@ -57,6 +59,7 @@ from sandbox.machines.announcements import Announcements
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
+from sandbox.machines.with_servers import WithServers
 from sandbox.metal_control import control_app
 from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
@@ -77,6 +80,7 @@ from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN
 from sandbox.proxy import Proxy
+from sandbox.qemu import QemuMachines
 from sandbox.shell import environment_file
 
 LOG = logging.getLogger(__name__)
@@ -84,6 +88,8 @@ LOG = logging.getLogger(__name__)
 BASE_DOMAIN = "metal.test"
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
+QEMU_MACHINES = 1
+"""Servers with QEMU."""
 # Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
 MACHINE_NETWORKS = tuple(PUBLIC.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub"
@@ -96,6 +102,7 @@ SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registr
 
 
 Kubelets = Literal["pretended", "real"]
+MachineKind = Literal["simulated", "qemu"]
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,8 @@ class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
 
     ``vendor_names``: answer at the vendor's name of the metadata service, which needs port 443.
-    ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
+    ``until_eof``: end when standard input ends, which it does with the process that holds its other end. ``machines``: whether there are
+    servers with QEMU beside simulated machines.
     """
 
     state: Path
@@ -115,6 +123,7 @@ class Options:
     vendor_names: bool = False
     until_eof: bool = False
     outside: Literal["open", "closed"] | None = None
+    machines: MachineKind = "simulated"
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -141,8 +150,11 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with locked(options.state, "sandbox"):
+        if options.machines == "qemu":
+            qemu.set_up_network()
+            qemu.use_catalogue()
         identity = Identity(options)
-        programs = _programs(identity.kubelets)
+        programs = _programs(identity.kubelets, options.machines)
         identity.save()
         return asyncio.run(_run(options, identity, programs))
 
@@ -161,6 +173,8 @@ class Identity:
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
+        if options.machines == "qemu":
+            self.address = qemu.ADDRESS
         self.kubelets: Kubelets = kept.get("kubelets") or options.kubelets or "pretended"
         if options.kubelets not in (None, self.kubelets):
             raise StartError(
@@ -181,6 +195,9 @@ class Identity:
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
             first = ports.get(name) or (self.ports["main"] + number if requested else 0)
+            if name == "dns" and options.machines == "qemu":
+                # Resolvers of operating systems know no other port.
+                first = 53
             self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
             if ports.get(name) not in (None, self.ports[name]):
                 LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
@@ -229,10 +246,11 @@ class Identity:
 
 @dataclass(frozen=True)
 class Programs:
-    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated."""
+    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated. ``qemu`` None: all machines are simulated."""
 
     control_plane: Binaries
     kubelet: Path | None = None
+    qemu: qemu.Programs | None = None
 
 
 class Sandbox:
@@ -253,7 +271,9 @@ class Sandbox:
         identity, state = self._identity, self._options.state
         clock = Clock(self._options.speed)
         names = await self._start_dns()
-        mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"))
+        servers = QemuMachines(state, identity.url("boot"), self._programs.qemu, QEMU_MACHINES) if self._programs.qemu is not None else None
+        artefact = servers.artefact if servers is not None else _no_artefact
+        mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
         clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
@@ -266,7 +286,7 @@ class Sandbox:
         factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
         announcements = Announcements()
-        machines = SimulatedMachines(
+        simulated = SimulatedMachines(
             state,
             clock,
             identity.url("boot"),
@@ -279,6 +299,7 @@ class Sandbox:
             announcements=announcements,
             attachment=self._attachment_of,
         )
+        machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)
         self._ends("machines", machines.close)
         world = MetalWorld(
             state,
@@ -289,6 +310,8 @@ class Sandbox:
                 metadata_url=identity.url("metadata"),
                 public_network=identity.machine_network,
                 private_network=private_network(identity.machine_network),
+                networks=qemu.networks() if servers is not None else {},
+                has_agent=servers is not None,
             ),
             owner=of_sandbox(identity.seed),
         )
@@ -296,7 +319,7 @@ class Sandbox:
         self.world = world
         if self._options.outside is not None:
             world.change_settings({"outside": {"open": self._options.outside == "open"}})
-        await self._listen("boot", create_boot_app(world))
+        await self._listen("boot", create_boot_app(world, servers.media if servers is not None else None))
         metadata = create_metadata_app(world)
         await self._listen("metadata", metadata)
         if identity.vendor_names:
@@ -311,8 +334,14 @@ class Sandbox:
         await self._serve_images(world, outside, removed, ca, public)
         routing = asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses")
         self._ends("elastic addresses", partial(_cancelled, routing))
+        if servers is not None:
+            self._ends("machines with QEMU", servers.close)
+            await servers.start(world)
         # Last, since machines that were on send requests at once.
         await world.start()
+
+    def _is_server(self, device_id: str) -> bool:
+        return self.world is not None and self.world.service(Servers).of_device(device_id) is not None
 
     def _attachment_of(self, device_id: str) -> Attachment:
         return attachment(self.world, device_id) if self.world is not None else Attachment()
@@ -425,6 +454,10 @@ class Sandbox:
         self._endings.append((name, end))
 
 
+def _no_artefact(_client: str, _path: str) -> None:
+    return None
+
+
 def _write_bundle(path: Path, system: str | None, own: Path) -> None:
     """Write the system's public CAs and one more."""
     path.write_bytes((Path(system).read_bytes() if system else b"") + own.read_bytes())
@@ -486,12 +519,16 @@ def _announce(exports: dict[str, str], environment: Path) -> None:
     LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
 
 
-def _programs(kubelets: Kubelets) -> Programs:
+def _programs(kubelets: Kubelets, machines: MachineKind) -> Programs:
     try:
         if kubelets == "real":
             require_namespaces()
         console = Console(stderr=True)
-        return Programs(ensure_binaries(console), ensure_kubelet(console) if kubelets == "real" else None)
+        return Programs(
+            ensure_binaries(console),
+            ensure_kubelet(console) if kubelets == "real" else None,
+            qemu.ensure_programs(console) if machines == "qemu" else None,
+        )
     except NamespacesError as error:
         raise StartError(
             f"--kubelets real: a kubelet needs user and mount namespaces of its own, and this computer refuses them ({error}); "

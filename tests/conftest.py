@@ -13,7 +13,7 @@ from sandbox.testing.process import RunningSandbox
 
 SPEED = 3600.0
 """An hour in a second: tests check the order of events, not their duration."""
-TOGETHER = ("tests/cluster", "tests/ignition", "tests/metal_api/ironic", "tests/sandbox/openshift")
+TOGETHER = ("tests/cluster", "tests/ignition", "tests/metal_api/ironic", "tests/metal_api/rack", "tests/sandbox/openshift")
 """Folders whose tests share what takes long to start."""
 
 

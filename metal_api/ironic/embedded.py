@@ -253,7 +253,14 @@ class EmbeddedIronic:
                 # BMCs fetch the ISO from the boot service itself.
                 "ramdisk_image_download_source": "http",
                 "default_boot_mode": "uefi",
+                # Partition tables and file systems: to overwrite whole disks takes hours.
+                "erase_devices_priority": "0",
+                "erase_devices_metadata_priority": "10",
             },
+            # What the agent gets as Ironic's address: the boot service leads on to it.
+            "service_catalog": {"auth_type": "none", "endpoint_override": site.boot_url},
+            # A BMC that is dead is reported within two minutes.
+            "redfish": {"connection_attempts": "2", "connection_retry_interval": "3"},
             "pxe": {
                 "tftp_root": str(self._folder / "tftp"),
                 "tftp_master_path": str(self._folder / "master"),

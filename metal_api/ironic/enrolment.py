@@ -614,7 +614,7 @@ _CAUSES: Final = (
         "credentials",
         re.compile(r"\b40[13]\b|unauthorized|authentication|access ?error|(?:user ?name|user) or password|RAKP", re.IGNORECASE),
     ),
-    ("system", re.compile(r"\b404\b|not found|unable to find.*system|can not find.*system|no resource", re.IGNORECASE)),
+    ("system", re.compile(r"\b404\b|system.* not found|unable to find.*system|can not find.*system|no resource", re.IGNORECASE)),
 )
 _LONGEST_ERROR: Final = 400
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from metal_api.catalogue.data import Catalogue
+from metal_api.ironic.agent import INITRAMFS, KERNEL
 from metal_api.ironic.mapping import EXTRA, METRO_TRAIT
 from metal_api.rack import REDFISH, Bmc, Rack, RackServer
 
@@ -101,8 +102,13 @@ def interfaces(server: RackServer) -> dict[str, str]:
     return found
 
 
-def driver_info(bmc: Bmc) -> dict[str, Any]:
-    """Return how the driver connects to a BMC, without the password."""
+_OPTIONAL: Final = ("redfish_system_id", "ipmi_port", "deploy_iso", "deploy_kernel", "deploy_ramdisk")
+"""Keys of ``driver_info`` that a server may lack."""
+
+
+def driver_info(server: RackServer) -> dict[str, Any]:
+    """Return how the driver connects to a BMC, without the password, and what it boots to clean disks."""
+    bmc = server.bmc
     if bmc.driver in REDFISH:
         found: dict[str, Any] = {"redfish_address": bmc.address, "redfish_username": bmc.user, "redfish_verify_ca": bmc.verify_ca}
         if bmc.system:
@@ -113,7 +119,13 @@ def driver_info(bmc: Bmc) -> dict[str, Any]:
     else:
         return {}
     # The boot from the network is for once: after an installation the server boots from its disk.
-    return found | {"force_persistent_boot_device": "Never"}
+    found |= {"force_persistent_boot_device": "Never"}
+    if not server.agent_url:
+        return found
+    if server.boot == "virtual-media":
+        return found | {"deploy_iso": f"{server.agent_url}/ipxe.iso"}
+    # Ironic wants both; what is booted is the decision of the boot service.
+    return found | {f"deploy_{kind}": f"{server.agent_url}/agent/{name}" for kind, name in (("kernel", KERNEL), ("ramdisk", INITRAMFS))}
 
 
 def password_key(bmc: Bmc) -> str:
@@ -128,7 +140,7 @@ def new_node(server: RackServer, address: str, hashes: PasswordHashes) -> dict[s
         "name": server.name,
         "driver": bmc.driver,
         **interfaces(server),
-        "driver_info": driver_info(bmc) | ({key: bmc.password} if key else {}),
+        "driver_info": driver_info(server) | ({key: bmc.password} if key else {}),
         "properties": {"cpu_arch": _architecture(server), "capabilities": f"boot_mode:{server.firmware}"},
         "extra": {EXTRA: _extra(server, address) | {PASSWORD_HASH: hashes.new(bmc.password)}},
     }
@@ -138,12 +150,12 @@ def new_node(server: RackServer, address: str, hashes: PasswordHashes) -> dict[s
 def bmc_patches(server: RackServer, node: Node, hashes: PasswordHashes) -> tuple[list[Patch], list[str]]:
     """Return the patch that changes how Ironic reaches the BMC, and the names of what it changes. The password is sent if it is another."""
     bmc, key = server.bmc, password_key(server.bmc)
-    known, desired = node.get("driver_info") or {}, driver_info(bmc)
+    known, desired = node.get("driver_info") or {}, driver_info(server)
     extra = (node.get("extra") or {}).get(EXTRA) or {}
     is_same_driver = node["driver"] == bmc.driver
     is_same_password = is_same_driver and hashes.matches(str(extra.get(PASSWORD_HASH) or ""), bmc.password) and (not key or key in known)
     changed = [name for name, value in desired.items() if known.get(name) != value]
-    gone = [name for name in ("redfish_system_id", "ipmi_port") if name in known and name not in desired]
+    gone = [name for name in _OPTIONAL if name in known and name not in desired]
     if is_same_driver and is_same_password and not changed and not gone:
         return [], []
     patches: list[Patch] = []

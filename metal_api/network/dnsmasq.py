@@ -13,7 +13,6 @@ import array
 import asyncio
 import fcntl
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -40,8 +39,8 @@ LEASE: Final = 3600
 READY_WITHIN: Final = 15.0
 
 _SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
-_STARTED: Final = re.compile(r"^dnsmasq\[\d+\]: started", re.MULTILINE)
-_ERROR: Final = re.compile(r"dnsmasq(?:\[\d+\])?: (?!started|compile time)")
+_STARTED: Final = re.compile(r"^(?:\w+ +\d+ [\d:]+ )?dnsmasq\[\d+\]: started", re.MULTILINE)
+_ERROR: Final = re.compile(r"(?:\w+ +\d+ [\d:]+ )?dnsmasq(?:\[\d+\])?: (?!started|compile time|exiting)")
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _SIOCGIFCONF: Final = 0x8912
 _IFREQ: Final = struct.calcsize("16s24x")
@@ -89,7 +88,8 @@ class Dnsmasq:
         self._program = shutil.which("dnsmasq", path=_SEARCHED) or ""
         self._child = Child(
             "dnsmasq",
-            lambda: [self._program, f"--conf-file={self._configuration}", "--keep-in-foreground"],
+            # As the user that it is started as: it cannot change its groups in a user namespace.
+            lambda: [self._program, f"--conf-file={self._configuration}", "--no-daemon"],
             directory=self._folder,
             log=self.log,
         )
@@ -171,8 +171,6 @@ class Dnsmasq:
             "log-facility=-",
             "log-dhcp",
             "pid-file=",
-            # That of the server, which may read its state folder.
-            f"user={pwd.getpwuid(os.geteuid()).pw_name}",
             f"dhcp-leasefile={self._folder / 'leases'}",
             f"dhcp-hostsfile={self._hosts_file}",
             "dhcp-authoritative",

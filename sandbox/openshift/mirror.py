@@ -74,11 +74,14 @@ def keyring(state_dir: Path) -> Path:
     return state_dir / KEYRING_FILE
 
 
-def create_mirror_app(state_dir: Path, python: str, base_url: str) -> Starlette:
+def create_mirror_app(
+    state_dir: Path, python: str, base_url: str, artefact: Callable[[str, str], Path | None] = lambda _client, _path: None
+) -> Starlette:
     """Make the mirror's tree below ``state_dir`` and return the application that serves it (paths from ``/pub/`` on).
 
     ``python``: interpreter that has the sandbox's requirements, for the installer's first line. ``base_url``: how clients
-    reach the root of this application, for example ``http://127.0.0.1:8080``; it is baked into the installer's stream data.
+    reach the root of this application, for example ``http://127.0.0.1:8080``; it is baked into the installer's stream data. ``artefact``:
+    returns the file that a client (its address) gets for a path, instead of the small one of simulated machines; None for no other.
     """
     mirror_url = base_url.rstrip("/").removesuffix(catalogue.MIRROR_PATH) + catalogue.MIRROR_PATH
     root, okd = state_dir / "mirror", state_dir / "okd-releases"
@@ -88,6 +91,9 @@ def create_mirror_app(state_dir: Path, python: str, base_url: str) -> Starlette:
 
     def answering(folder: Path) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
+            instead = artefact(request.client.host if request.client is not None else "", request.url.path)
+            if instead is not None:
+                return FileResponse(instead, media_type="application/octet-stream")
             return await asyncio.to_thread(_answer, folder, request)
 
         return answer

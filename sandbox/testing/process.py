@@ -60,6 +60,7 @@ class RunningSandbox:
         kubelets: str | None = None,
         vendor_names: bool = False,
         listen: str = "127.0.0.1:0",
+        machines: str = "simulated",
         started: Callable[[str], None] | None = None,
     ) -> None:
         self.directory = directory
@@ -69,6 +70,7 @@ class RunningSandbox:
         self._seed = seed
         self._kubelets = kubelets
         self._vendor_names = vendor_names
+        self._machines = machines
         self._started = started
         self._process: subprocess.Popen[str] | None = None
         self._address = listen
@@ -95,7 +97,7 @@ class RunningSandbox:
     def start(self) -> None:
         """Start the sandbox, or start it again with the same address and state, and return when it is ready."""
         command = [sys.executable, "-m", "sandbox", "serve", "--state", str(self.directory), "--listen", self._address]
-        command += ["--speed", f"{self._speed:g}", "--until-eof"]
+        command += ["--speed", f"{self._speed:g}", "--until-eof", "--machines", self._machines]
         if self._seed is not None:
             command += ["--seed", str(self._seed)]
         if self._kubelets is not None:
@@ -114,7 +116,8 @@ class RunningSandbox:
         self._process = process
         threading.Thread(target=self._copy_log, args=(process,), daemon=True).start()
         self.environment = self._read_exports(process)
-        self._address = httpx.URL(self.url).netloc.decode()
+        if self._machines == "simulated":
+            self._address = httpx.URL(self.url).netloc.decode()
 
     def _read_exports(self, process: subprocess.Popen[str]) -> dict[str, str]:
         found: dict[str, str] = {}

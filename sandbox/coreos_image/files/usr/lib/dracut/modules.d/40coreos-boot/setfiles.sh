@@ -1,0 +1,6 @@
+#!/bin/sh
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Ignition labels files whenever the system has /etc/selinux/config; this system has no SELinux.
+cat > /dev/null

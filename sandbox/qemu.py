@@ -1,0 +1,237 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machines that boot, beside the simulated ones: QEMU behind emulated BMCs, driven by an Ironic of the sandbox's own.
+
+All of it is in a network namespace (``unshare``), which needs no root: a bridge with the machines, on which the sandbox's services listen,
+and the networks of simulated devices as local ones, so that machines and simulated devices reach each other. Nothing outside reaches it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from metal_api.boot import BootMedia
+from metal_api.boot_iso import BootIsoError, write_boot_iso
+from metal_api.catalogue.data import Catalogue, Plan, use
+from metal_api.core.world import MetroNetwork
+from metal_api.ironic import agent
+from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.ironic.embedded import EmbeddedError, EmbeddedIronic, Site, ensure_ironic
+from metal_api.ironic.enrolment import enrol
+from metal_api.ironic.machines import IronicMachines
+from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
+from metal_api.rack import Bmc, RackMetro, RackServer, with_agent
+from metal_api.rack import Rack as RackOfServers
+from metal_api.servers import Server
+from metal_api.state_folder import StartError
+from metal_api.world import MetalWorld
+from sandbox.coreos_image.build import Image, ImageError, ensure_image
+from sandbox.loopback import VARIABLE
+from sandbox.rack.model import RackConfig, RackError, RackMachine
+from sandbox.rack.rack import Rack, ensure_emulator
+
+_LOG = logging.getLogger(__name__)
+
+INSIDE: Final = "SANDBOX_NAMESPACE"
+"""Set in the environment of what runs in the namespace."""
+
+BRIDGE: Final = "br0"
+ADDRESS: Final = "10.9.0.1"
+NETWORK: Final = IPv4Network("10.9.0.0/24")
+FIRST, LAST = IPv4Address("10.9.0.10"), IPv4Address("10.9.0.99")
+DEVICE_NETWORKS: Final = "10.64.0.0/10 10.192.0.0/10"
+METRO: Final = "da"
+PLAN: Final = Plan(
+    slug="qemu.small.x86",
+    cpu="QEMU TCG",
+    cores=2,
+    memory_gb=2,
+    drives=({"count": 1, "size_gb": 10, "type": "SSD", "category": "boot"},),
+    ports=1,
+    nic="1Gbps",
+    price_hour=0.01,
+    type="standard",
+    categories=("compute", "current_gen"),
+)
+USER: Final = "sandbox"
+REDFISH_PORT: Final = 8443
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What machines that boot need: the image of their operating system, the emulator's interpreter, Ironic's programs."""
+
+    image: Image
+    emulator: Path
+    ironic: Path
+
+
+def ensure_programs(console: Console) -> Programs:
+    """Build or install what the cache lacks; outside of the namespace, which has no network. Raises :class:`StartError`."""
+    try:
+        return Programs(ensure_image(console), ensure_emulator(console), ensure_ironic(console))
+    except (ImageError, RackError, EmbeddedError) as error:
+        raise StartError(f"--machines qemu: {error}") from None
+
+
+def enter(module: str, arguments: list[str]) -> None:
+    """Start this program again in a network namespace of its own, unless it is in one already. Does not return then.
+
+    Raises :class:`StartError` where the computer refuses namespaces.
+    """
+    if os.environ.get(INSIDE):
+        return
+    ensure_programs(Console(stderr=True))
+    words = ["unshare", "--user", "--map-root-user", "--net"]
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False) if shutil.which("unshare") else None
+    if tried is None or tried.returncode:
+        why = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
+        raise StartError(f"--machines qemu needs a user and a network namespace of its own, and this computer refuses them ({why})")
+    environment = {**os.environ, INSIDE: "1", VARIABLE: DEVICE_NETWORKS}
+    sys.stdout.flush()
+    os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is wanted
+
+
+def set_up_network() -> None:
+    """Make the bridge of the machines, and the networks of simulated devices local; in the namespace, once. Raises :class:`StartError`."""
+    commands = [
+        "link set lo up",
+        f"link add {BRIDGE} type bridge forward_delay 0",
+        f"address add {ADDRESS}/{NETWORK.prefixlen} dev {BRIDGE}",
+        f"link set {BRIDGE} up",
+        *(f"route add local {each} dev lo" for each in DEVICE_NETWORKS.split()),
+    ]
+    if subprocess.run(["ip", "link", "show", BRIDGE], capture_output=True, check=False).returncode == 0:
+        return
+    for command in commands:
+        done = subprocess.run(["ip", *command.split()], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise StartError(f"--machines qemu: ip {command}: {done.stderr.strip()}")
+
+
+def use_catalogue() -> None:
+    """Set the catalogue of this process: the vendor's, and the plan of the machines."""
+    use(Catalogue(plans=[PLAN]))
+
+
+def networks() -> Mapping[str, MetroNetwork]:
+    """Return the networks of servers, for the environment of the Metal API."""
+    return {METRO: MetroNetwork(str(NETWORK), ADDRESS, str(FIRST), str(LAST))}
+
+
+class QemuMachines:
+    """``state``: of the sandbox. ``boot_url``: of its boot service. ``count``: number of machines."""
+
+    def __init__(self, state: Path, boot_url: str, programs: Programs, count: int) -> None:
+        self._folder, self._boot_url, self._programs = (state / "qemu").resolve(), boot_url, programs
+        self._endings: list[Callable[[], Awaitable[None]]] = []
+        self._media = self._folder / "agent"
+        self._write_media(programs.image)
+        password = secrets.token_urlsafe(24)
+        self._machines = tuple(
+            RackMachine(
+                f"qemu-{number}",
+                f"5f6e9a00-0000-4000-8000-{number:012x}",
+                (f"52:54:00:09:00:{number:02x}",),
+                memory_mb=PLAN.memory_gb * 1024,
+                cores=PLAN.cores,
+                disk_gb=int(PLAN.drives[0]["size_gb"]),
+            )
+            for number in range(1, count + 1)
+        )
+        self._rack = Rack(
+            RackConfig(self._folder / "rack", self._machines, "127.0.0.1", REDFISH_PORT, USER, password, bridge=BRIDGE), programs.emulator
+        )
+        self._servers = with_agent(self._rack_of_servers(password), boot_url)
+        site = Site(boot_url, agent=True)
+        self._ironic = EmbeddedIronic(self._folder / "ironic", programs.ironic, 6385, site)
+        self._dnsmasq = Dnsmasq(self._folder / "dnsmasq", self._servers.metros, boot_url)
+        self.backend = IronicMachines(IronicClient(self._ironic.access.connect()), boot_url=boot_url)
+
+    def _write_media(self, image: Image) -> None:
+        self._media.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name, file in ((agent.KERNEL, image.agent_kernel), (agent.INITRAMFS, image.agent_initramfs)):
+            link = self._media / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(file)
+
+    def _rack_of_servers(self, password: str) -> RackOfServers:
+        metro = RackMetro(METRO, "Dallas", "US", NETWORK, IPv4Address(ADDRESS), FIRST, LAST, (IPv4Address(ADDRESS),), BRIDGE)
+        bmcs = {
+            each.name: Bmc("redfish", f"http://127.0.0.1:{REDFISH_PORT}", USER, password, each.system, verify_ca=False)
+            for each in self._machines
+        }
+        return RackOfServers(
+            (metro,),
+            servers=tuple(
+                RackServer(each.name, METRO, bmcs[each.name], PLAN.slug, each.macs, str(FIRST + number), firmware="bios")
+                for number, each in enumerate(self._machines)
+            ),
+        )
+
+    @property
+    def media(self) -> BootMedia:
+        return BootMedia(self._folder / "ipxe.iso", agent=self._media, ironic_url=self._ironic.access.url)
+
+    def artefact(self, address: str, path: str) -> Path | None:
+        """Return what a machine that boots gets for an artefact of RHCOS; None for other clients and files."""
+        if IPv4Address(address) not in NETWORK or address == ADDRESS:
+            return None
+        image, name = self._programs.image, path.rpartition("/")[2]
+        kinds = {"live-kernel": image.kernel, "live-initramfs": image.initramfs, "live-rootfs": image.rootfs}
+        return next((file for kind, file in kinds.items() if f"-{kind}" in name), None)
+
+    async def start(self, world: MetalWorld) -> None:
+        """Start BMCs, Ironic and DHCP, and enrol the machines in the background; before the world. Raises :class:`StartError`."""
+        try:
+            await asyncio.to_thread(write_boot_iso, self._folder / "ipxe.iso", self._boot_url)
+            await self._rack.start()
+            self._endings.append(self._rack.stop)
+            await self._ironic.start()
+            self._endings.append(self._ironic.stop)
+            await self._dnsmasq.start(self._hosts(world))
+            self._endings.append(self._dnsmasq.stop)
+            await self.backend.start(world)
+        except (BootIsoError, RackError, EmbeddedError, DhcpError, IronicError) as error:
+            raise StartError(f"--machines qemu: {error}") from None
+        task = asyncio.create_task(self._enrol(), name="enrolment of machines")
+        self._endings.append(partial(_cancelled, task))
+
+    async def close(self) -> None:
+        """End all of it, machines too: they live as long as the sandbox."""
+        while self._endings:
+            await self._endings.pop()()
+
+    async def _enrol(self) -> None:
+        await enrol(self._servers, self._ironic.access.connect(), progress=_LOG.info)
+        self.backend.look_now()
+
+    def _hosts(self, world: MetalWorld) -> list[Host]:
+        """Return all machines: those that the Metal API does not know yet with their addresses of the file."""
+        known = {each.mac: each.address for each in hosts_of(world.store[Server])}
+        # Without a name: an operating system would take it for its own, in place of the device's.
+        return [Host(each.macs[0], known.get(each.macs[0], each.address), "") for each in self._servers.servers]
+
+    def console(self, server: str) -> Path:
+        """Return the file with what a machine wrote to its serial console."""
+        return self._rack.console(server)
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -27,7 +27,7 @@ setup: $(VENV)/.ready ## make the virtual environment in .venv: Ansible, its col
 	@echo 'ready; to have ansible-playbook in this shell: source $(VENV)/bin/activate'
 
 demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down and destroyed in the sandbox (DEMO=--verbose: all output)
-	@python -m sandbox demo $(DEMO)
+	@python -m sandbox demo $(if $(MACHINES),--machines $(MACHINES)) $(DEMO)
 
 sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground, for a second terminal: source .sandbox/env.sh (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)

@@ -28,6 +28,7 @@ The server does the same when it starts and at SIGHUP; this command shows the re
 """
 BACKUP = "Write state, token, CA and the database of an Ironic of its own to one archive. It has secrets: keep it as you keep passwords."
 RESTORE = "Make a state folder of a backup. Afterwards serve continues every operation, with what the servers are now."
+DHCP = "Print reservations for the servers of the rack file, which need their MAC addresses there, and what these boot."
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     save.add_argument("archive", type=Path, metavar="FILE", help="archive to write (.tar.gz), which must not exist")
     load = commands.add_parser("restore", help="make the state folder of a backup", description=RESTORE)
     load.add_argument("archive", type=Path, metavar="FILE", help="archive of the command backup")
+    dhcp = commands.add_parser("dhcp", help="print the configuration of a DHCP server of your own", description=DHCP)
+    dhcp.add_argument("--kind", choices=("dnsmasq", "isc-dhcpd", "kea"), required=True, help="the DHCP server")
+    dhcp.add_argument("--boot-url", required=True, metavar="URL", help="where machines reach the boot service")
+    dhcp.add_argument("--tftp-server", default="", metavar="ADDR", help="TFTP server with iPXE, for servers with boot: pxe (default: none)")
+    _add_rack(dhcp)
     for command in (save, load):
         _add_state(command)
     for command in (serve, enrol):
@@ -114,12 +120,15 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
-    from metal_api.serve import Options, enrol_once, load_rack, own_ironic, parse_listen, serve, use_catalogue  # noqa: PLC0415
+    from metal_api.serve import Options, enrol_once, load_rack, own_ironic, parse_listen, reservations_of, serve, use_catalogue  # noqa: PLC0415
     from metal_api.state_folder import StartError  # noqa: PLC0415
 
     try:
         if chosen.command == "backup":
             print(f"{chosen.archive}: {', '.join(backup(chosen.state, chosen.archive))}")
+            return 0
+        if chosen.command == "dhcp":
+            print(reservations_of(load_rack(chosen.rack), chosen.kind, chosen.boot_url, chosen.tftp_server))
             return 0
         if chosen.command == "restore":
             print(f"{chosen.state}: {', '.join(restore(chosen.archive, chosen.state))}")

@@ -56,7 +56,7 @@ class Audit:
 
 
 def _entry(change: Change) -> dict[str, Any] | None:
-    """Return what happened to a record: ``what`` is created, changed or deleted; None for nothing worth a line."""
+    """Return the line of a record: ``what`` is created, changed or deleted; None for no line."""
     if change.table in _OMITTED or (change.old is None and change.new is None):
         return None
     old, new = change.old or {}, change.new or {}

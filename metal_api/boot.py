@@ -138,12 +138,12 @@ def _of_server(world: World, device: Device | None, address: str) -> str | None:
 
 def _warn_of_address(world: World, mac: str, address: str) -> None:
     """Record for a device that its machine called from an address that is not its own: the device cannot boot so."""
-    wanted = mac.replace("-", ":").lower()
-    server = next((each for each in world.store[Server] if wanted in each.macs), None)
+    requested = mac.replace("-", ":").lower()
+    server = next((each for each in world.store[Server] if requested in each.macs), None)
     device = world.store[Device].get(server.device_id) if server is not None and server.device_id else None
     if device is None or server is None or not server.address:
         return
-    text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {wanted}"
+    text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {requested}"
     record_event(world, device, "server.wrong_address", text)
 
 

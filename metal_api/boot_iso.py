@@ -82,7 +82,7 @@ while true; do
         for disk in hd0 hd1 hd2 hd3 hd4 hd5 hd6 hd7; do
             for part in "" ,gpt1 ,gpt2 ,gpt3 ,gpt4 ,msdos1 ,msdos2; do
                 if [ -f "($disk$part)/EFI/BOOT/BOOTX64.EFI" -a ! -f "($disk$part)/{_MARK}" ]; then
-                    # The loader is told to be from the root device, wherever its file is.
+                    # The loader gets the root device as its own, wherever its file is.
                     set root="$disk$part"
                     chainloader /EFI/BOOT/BOOTX64.EFI
                     boot
@@ -185,7 +185,7 @@ def write_boot_iso(path: Path, boot_url: str) -> BootIso:
         made = folder / "boot.iso"
         _run(
             "xorriso",
-            *("-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT"),
+            *("-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT"),  # codespell:ignore quiet
             # -r and not -R: modes and owners that do not depend on who makes the ISO.
             *("-J", "-r"),
             *("-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"),

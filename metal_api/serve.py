@@ -40,11 +40,12 @@ from metal_api.first_start import Owner
 from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIronic, Site, ensure_ironic
-from metal_api.ironic.enrolment import EnrolmentError, enrol
+from metal_api.ironic.enrolment import EnrolmentError, assigned, enrol
 from metal_api.ironic.machines import IronicMachines
 from metal_api.listener import Listener
 from metal_api.metrics import Metrics
-from metal_api.network.dnsmasq import DhcpError, Dnsmasq, hosts_of
+from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
+from metal_api.network.reservations import reservations
 from metal_api.rack import Rack, RackError, load, with_agent
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
@@ -231,7 +232,7 @@ class MetalServer:
         # Last, since operations that were interrupted go on at once.
         await world.start()
         await self._start_dhcp(world, machines)
-        self._connect, self._look_now = access.connect, machines.look_now
+        self._connect, self._poll_soon = access.connect, machines.poll_soon
         enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
         self._ends("enrolment", partial(_cancelled, enrolling))
 
@@ -266,11 +267,11 @@ class MetalServer:
                     connection = await asyncio.to_thread(self._connect)
                     rack = with_agent(self._rack, _boot_url(self._options)) if self._options.agent is not None else self._rack
                     report = await enrol(rack, connection, check_bmcs=self._options.ironic is None, progress=LOG.info)
-                    self._look_now()
+                    self._poll_soon()
                     failed = sum(each.outcome == "failed" for each in report.results)
                     LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
                 except EnrolmentError as error:
-                    LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, error)  # noqa: TRY400 - told in words
+                    LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, error)  # noqa: TRY400 - its words suffice
             await self._reloaded.wait()
             self._take_rack()
 
@@ -278,7 +279,7 @@ class MetalServer:
         try:
             rack = load(self._options.rack)
         except RackError as error:
-            LOG.error("the rack file is not used, the one of the start is still in force: %s", error)  # noqa: TRY400 - told in words
+            LOG.error("the rack file is not used, the one of the start is still in force: %s", error)  # noqa: TRY400 - its words suffice
             return
         if (rack.metros, rack.plans) != (self._rack.metros, self._rack.plans):
             LOG.error("metros or plans of %s have changed: restart the server to use them", self._options.rack)
@@ -375,6 +376,17 @@ def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[st
     counts = Counter(each.outcome for each in report.results)
     print(", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "the rack file has no servers")
     return 0 if report.is_good else 1
+
+
+def reservations_of(rack: Rack, kind: str, boot_url: str, tftp_server: str) -> str:
+    """Return the configuration of another DHCP server. Raises :class:`StartError` if the file lacks MAC addresses."""
+    without = [each.name for each in rack.servers if not each.macs]
+    if without:
+        raise StartError(f"the rack file has no macs of {', '.join(without)}: a reservation needs them")
+    addresses = assigned(rack, ())
+    return reservations(
+        kind, [Host(each.macs[0], addresses[each.name], each.name) for each in rack.servers], boot_url, tftp_server=tftp_server
+    )
 
 
 async def _run(options: Options, rack: Rack, programs: Path | None) -> int:

@@ -97,7 +97,7 @@ def duration(seconds: float) -> str:
 class Demo:
     """The whole of it. ``run`` returns when everything is shown and cleaned up; errors and Ctrl-C pass through, also cleaned up."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of the command
         self, console: Console, *, speed: float, verbose: bool, log: Path, kubelets: str | None = None, machines: str = "simulated"
     ) -> None:
         self.console = console
@@ -216,13 +216,16 @@ class Demo:
         mark = "        # infra:\n"
         if mark not in before:
             raise DemoError(f"{path.name} has no place for another pool")
-        pool = f"        boots:\n          hosts:\n            boots-0:\n          vars:\n            metal_plan: {QEMU_PLAN}\n"
+        lines = ["boots:", "  hosts:", "    boots-0:", "  vars:", f"    metal_plan: {QEMU_PLAN}"]
+        # The devices of the vendor have their console at another port.
+        lines.append("    openshift_consoles: [tty0, 'ttyS0,115200n8']")
+        pool = "".join(f"        {line}\n" for line in lines)
         path.write_text(before.replace(mark, pool + mark, 1), encoding="utf-8")
         self.explain(
             f"{len(self.steps)} · A machine that boots",
-            "A pool of one machine with real firmware is added to inventory/01-cluster.yml: QEMU behind a Redfish BMC, which Ironic drives. Its "
-            "iPXE runs the collection's boot script, CoreOS' installer writes its disk, Ignition and a real kubelet make it a node. Then a "
-            "pod runs on it. Its processor is emulated: this takes some minutes.",
+            "A pool of one machine with real firmware is added to inventory/01-cluster.yml: QEMU behind a Redfish BMC that Ironic drives. "
+            "Its iPXE runs the collection's boot script, CoreOS' installer writes its disk, Ignition and a real kubelet make it a node. "
+            "Then a pod runs on it. Its processor is emulated: this takes some minutes.",
             "ansible-playbook scale.yml",
         )
         with self.timed(Step("add a machine that boots", "ansible-playbook scale.yml")) as step:
@@ -234,7 +237,7 @@ class Demo:
         path.write_text(before, encoding="utf-8")
         self.explain(
             f"{len(self.steps)} · It leaves",
-            "The pool is taken out again: the node is emptied, the device deleted, and Ironic's agent boots on the machine and cleans its disk.",
+            "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk.",
             "ansible-playbook scale.yml",
         )
         with self.timed(Step("remove it", "ansible-playbook scale.yml")) as step:
@@ -254,9 +257,7 @@ class Demo:
                 if answer.json()["capacity"][QEMU_METRO][QEMU_PLAN]["available_servers"]:
                     return
                 if time.monotonic() > deadline:
-                    raise DemoError(
-                        f"the machine with QEMU cannot be ordered after {MACHINE_WITHIN} s: {self.log.with_suffix('.sandbox.log')} has why"
-                    )
+                    raise DemoError(f"the machine with QEMU cannot be ordered after {MACHINE_WITHIN} s: the log of the sandbox has why")
                 time.sleep(1)
 
     def _run_pod(self, node: str) -> None:

@@ -60,8 +60,9 @@ PLAN: Final = Plan(
     slug="qemu.small.x86",
     cpu="QEMU TCG",
     cores=2,
-    memory_gb=2,
-    drives=({"count": 1, "size_gb": 10, "type": "SSD", "category": "boot"},),
+    # What OpenShift requires of a worker; memory and disk are allocated as they are used.
+    memory_gb=8,
+    drives=({"count": 1, "size_gb": 120, "type": "SSD", "category": "boot"},),
     ports=1,
     nic="1Gbps",
     price_hour=0.01,
@@ -104,7 +105,7 @@ def enter(module: str, arguments: list[str]) -> None:
         raise StartError(f"--machines qemu needs a user and a network namespace of its own, and this computer refuses them ({why})")
     environment = {**os.environ, INSIDE: "1", VARIABLE: DEVICE_NETWORKS}
     sys.stdout.flush()
-    os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is wanted
+    os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is needed
 
 
 def set_up_network() -> None:
@@ -219,7 +220,7 @@ class QemuMachines:
 
     async def _enrol(self) -> None:
         await enrol(self._servers, self._ironic.access.connect(), progress=_LOG.info)
-        self.backend.look_now()
+        self.backend.poll_soon()
 
     def _hosts(self, world: MetalWorld) -> list[Host]:
         """Return all machines: those that the Metal API does not know yet with their addresses of the file."""

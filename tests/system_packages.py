@@ -16,17 +16,21 @@ LISTED = Path(__file__).with_name("system-packages.txt")
 # Debian puts daemons where the search path of an ordinary user does not search.
 SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
+BOOT_ISO = ("ipxe", "isolinux", "syslinux-common", "grub-efi-amd64-bin", "grub-common", "xorriso", "mtools", "dosfstools")
+"""What the boot ISO of the Metal API server is made of."""
+
 
 def listed() -> dict[str, str]:
-    """The packages the tests use: name of the package to a program that shows that it is there."""
+    """The packages the tests use: name of the package to a program, or the path of a file, that shows that it is there."""
     text = LISTED.read_text(encoding="utf-8")
     lines = [line.split(maxsplit=2) for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return {package: program for package, program, _why in lines}
 
 
 def program(package: str) -> str | None:
-    """Path of the program of a listed package, or None where it is not installed."""
-    return shutil.which(listed()[package], path=SEARCHED)
+    """Path of the program (or the file) of a listed package, or None where it is not installed."""
+    name = listed()[package]
+    return (name if Path(name).exists() else None) if name.startswith("/") else shutil.which(name, path=SEARCHED)
 
 
 def missing(*packages: str) -> list[str]:

@@ -8,7 +8,8 @@ PATH=$PATH:/usr/sbin:/sbin
 missing=()
 while read -r package program _; do
     case $package in '' | \#*) continue ;; esac
-    command -v "$program" >/dev/null || missing+=("$package")
+    # Some packages have files only.
+    command -v "$program" >/dev/null || [ -e "$program" ] || missing+=("$package")
 done <tests/system-packages.txt
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 

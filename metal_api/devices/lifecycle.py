@@ -92,6 +92,9 @@ class Lifecycle:
         changes: dict[str, Any] = {"state": "active"} if waiting else {}
         if not device.always_pxe:
             changes["allow_pxe"] = False
+        if device.server_id is not None:
+            # A power action may end the task that provisions it before it has recorded this.
+            changes["machine"] = "on"
         self.record_progress(device, "provisioning.104.01", body, **changes)
         self._has_booted(device)
 

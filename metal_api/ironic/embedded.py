@@ -35,7 +35,7 @@ HOST: Final = "metal-api"
 
 USER: Final = "metal-api"
 READY_WITHIN: Final = 120.0
-"""Seconds in which it has to answer after its start: 5 on a quiet computer, 20 on a busy one."""
+"""Seconds in which it has to answer after its start: 5 on an idle computer, 20 on a busy one."""
 
 _HASH: Final = "import bcrypt, sys; print(bcrypt.hashpw(sys.stdin.buffer.read(), bcrypt.gensalt(4)).decode())"
 """A low cost is enough: the password has 256 random bits, and Ironic checks it at every call."""

@@ -45,7 +45,7 @@ _DEPLOYABLE: Final = frozenset({"available", "deploy failed"})
 _DEPLOYING: Final = frozenset({"deploying", "wait call-back"})
 _CLEANING: Final = frozenset({"deleting", "cleaning", "clean wait", "clean hold"})
 _ALLOCATION_PACE: Final = 0.2
-"""Seconds between two looks at an allocation, which Ironic processes at once."""
+"""Seconds between two reads of an allocation, which Ironic processes at once."""
 _ALLOCATED_WITHIN: Final = 15.0
 """Seconds after which an allocation is made again: an Ironic whose SQLite was busy forgets to fail one."""
 _PORTS_EVERY: Final = 30
@@ -66,7 +66,7 @@ class IronicMachines:
         self._macs: dict[str, list[str]] = {}
         self._begun = self._ended = 0
         self._polled = asyncio.Event()
-        self._wanted = asyncio.Event()
+        self._requested = asyncio.Event()
         # One at a time: with SQLite an Ironic that processes several at once fails some of them.
         self._allocating = asyncio.Lock()
         self._waiting = 0
@@ -97,9 +97,9 @@ class IronicMachines:
         """Wait until the nodes have been read once more."""
         await self._polled.wait()
 
-    def look_now(self) -> None:
+    def poll_soon(self) -> None:
         """Read the nodes soon, after enrolment has changed them."""
-        self._wanted.set()
+        self._requested.set()
 
     # --- Machines
 
@@ -296,7 +296,7 @@ class IronicMachines:
             raise MachineError(f"server {node['name']} is {node['power_state'] or 'in an unknown power state'}: {node['last_error']}")
 
     def _boots_from_network(self, device_id: str) -> bool:
-        """Whether the boot service has a script for the next boot. Firmware boots the disk unless it is told otherwise."""
+        """Whether the boot service has a script for the next boot. Firmware boots the disk if nothing else is set."""
         device = self._of_world.store[Device].get(device_id)
         return device is not None and (device.rescuing or device.allow_pxe or device.always_pxe)
 
@@ -344,7 +344,7 @@ class IronicMachines:
         """Wait for the end of a poll that begins now or later. Raises :class:`MachineError` when Ironic does not answer in time."""
         needed = self._begun + 1
         self._waiting += 1
-        self._wanted.set()
+        self._requested.set()
         try:
             async with asyncio.timeout(self._patience):
                 while self._ended < needed:
@@ -361,9 +361,9 @@ class IronicMachines:
                 # The pace of all waiters together.
                 await asyncio.sleep(self._busy)
             else:
-                self._wanted.clear()
+                self._requested.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wanted.wait(), self._idle)
+                    await asyncio.wait_for(self._requested.wait(), self._idle)
             try:
                 await self._poll()
                 reported = ""

@@ -181,7 +181,7 @@ class Machine:
             raise RackError(f"cannot power on machine {self.made_of.name}: {error}") from None
         process, self._start_again = self._process, False
         try:
-            self._qmp = Qmp(ours, self._happens, lambda: self._ended(process))
+            self._qmp = Qmp(ours, self._on_event, lambda: self._ended(process))
             # Only now, so that no event is missed: a boot can last for less than a second.
             self._command("cont")
         except (QmpError, RackError) as error:
@@ -209,7 +209,7 @@ class Machine:
             process.wait()
         qmp.close()
 
-    def _happens(self, event: str, data: Mapping[str, object]) -> None:
+    def _on_event(self, event: str, data: Mapping[str, object]) -> None:
         if event == "SHUTDOWN" and data.get("reason") == "guest-reset":
             self._start_again = True
 
@@ -245,7 +245,7 @@ class Machine:
         command = [
             *(_program(QEMU), "-name", made_of.name, "-uuid", made_of.uuid, "-S", "-nodefaults", "-no-user-config"),
             # Each boot is a QEMU of its own, with the order of that boot: SeaBIOS resets a machine that was reset twice more, so that
-            # resets do not tell the boots.
+            # boots cannot be counted by resets.
             *("-action", "reboot=shutdown"),
             # graphics=off: SeaBIOS and boot loaders use the serial port.
             *("-machine", "q35,graphics=off", "-accel", "tcg", "-cpu", "max,la57=off", "-m", str(made_of.memory_mb)),

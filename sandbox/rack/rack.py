@@ -27,7 +27,7 @@ from sandbox.rack.model import RackConfig, RackError, RackMachine
 
 REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
 READY_WITHIN: Final = 60.0
-"""Seconds in which the emulator has to listen after its start: 1 on a quiet computer."""
+"""Seconds in which the emulator has to listen after its start: 1 on an idle computer."""
 
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
 

@@ -13,6 +13,9 @@ import pytest
 
 from metal_api import boot_iso
 from metal_api.boot_iso import BootIsoError, reads_script, script, write_boot_iso
+from tests.system_packages import BOOT_ISO
+
+pytestmark = pytest.mark.debian(*BOOT_ISO)
 
 BOOT_URL = "http://10.77.0.1:8090"
 

@@ -59,7 +59,7 @@ servers:
 
 def _machine(number: int, **fields: Any) -> RackMachine:
     return RackMachine(
-        f"r1-u{number}", f"5f6e9a00-0000-4000-8000-{number:012x}", (f"52:54:00:78:00:{number:02x}",), memory_mb=1024, disk_gb=3, **fields
+        f"r1-u{number}", f"5f6e9a00-0000-4000-8078-{number:012x}", (f"52:54:00:78:00:{number:02x}",), memory_mb=1024, disk_gb=3, **fields
     )
 
 
@@ -176,7 +176,7 @@ def _write_files(folder: Path) -> None:
         for each in MACHINES
     ]
     servers.append(
-        "  - {name: r1-u9, bmc: {address: 'http://127.0.0.1:8000', system: /redfish/v1/Systems/5f6e9a00-0000-4000-8000-000000000009,"
+        "  - {name: r1-u9, bmc: {address: 'http://127.0.0.1:8000', system: /redfish/v1/Systems/5f6e9a00-0000-4000-8078-000000000009,"
         " password_file: wrong-password}}"
     )
     (folder / "rack.yml").write_text(RACK_FILE + "\n".join([*servers, ""]), encoding="utf-8")

@@ -50,6 +50,7 @@ class Server:
             self.command += ["--ironic-url", ironic.url, "--ironic-user", ironic.user, "--ironic-password-file", str(password)]
         self.api = httpx.Client(base_url=f"http://127.0.0.1:{api}/metal/v1", timeout=20)
         self.project = ""
+        self.metrics = ""
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, within: float = 90) -> None:
@@ -58,8 +59,12 @@ class Server:
         assert self.process.stdout is not None
         readable, _w, _e = select.select([self.process.stdout], [], [], within)
         assert readable and self.process.stdout.readline() == b"# ready\n", self.log()
-        self.api.headers["X-Auth-Token"] = (self.state / "token").read_text(encoding="ascii").strip()
+        self.api.headers["X-Auth-Token"] = self.token
         self.project = self.api.get("/projects").json()["projects"][0]["id"]
+
+    @property
+    def token(self) -> str:
+        return (self.state / "token").read_text(encoding="ascii").strip()
 
     def kill(self) -> None:
         assert self.process is not None

@@ -17,6 +17,9 @@ from metal_api.ironic.embedded import Access
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.server import Server, rack_file
+from tests.system_packages import BOOT_ISO
+
+pytestmark = pytest.mark.debian(*BOOT_ISO)
 
 SERVERS = 4
 MOMENTS = 10

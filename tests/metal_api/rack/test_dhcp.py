@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -36,9 +35,9 @@ first = next(found, None)
 print(json.dumps(first and [first.server, first.address, first.file, {code: value.hex() for code, value in first.options.items()}]))
 """
 with_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root")
-with_dnsmasq = pytest.mark.skipif(shutil.which("dnsmasq", path=SEARCHED) is None, reason="needs dnsmasq-base from Debian")
-with_ipxe = pytest.mark.skipif(not Path("/usr/lib/ipxe").exists(), reason="needs ipxe from Debian")
-with_client = pytest.mark.skipif(shutil.which("dhclient", path=SEARCHED) is None, reason="needs isc-dhcp-client from Debian")
+with_dnsmasq = pytest.mark.debian("dnsmasq-base", "iproute2")
+with_ipxe = pytest.mark.debian("ipxe")
+with_client = pytest.mark.debian("isc-dhcp-client")
 in_namespaces = [with_root, with_dnsmasq, with_ipxe]
 
 
@@ -88,6 +87,9 @@ def offer(
     return None if found is None else (found[0], found[1], found[2], found[3])
 
 
+@with_root
+@with_dnsmasq
+@with_ipxe
 @pytest.mark.parametrize(
     ("architecture", "more", "file"),
     [
@@ -106,9 +108,6 @@ def test_what_firmware_boots(architecture: str, more: dict[str, str], file: str,
 @pytest.fixture(scope="module")
 def booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files that are offered, by the architecture and the numbers of further options."""
-    for mark in in_namespaces:
-        if mark.args[0]:
-            pytest.skip(mark.kwargs["reason"])
     found = {}
     with namespaces("api", "server") as (api, server), dhcp(api, tmp_path_factory.mktemp("dhcp")) as serving:
         api.run("ip", "address", "add", "10.20.0.1/24", "dev", "eth0")

@@ -1,0 +1,151 @@
+"""``python -m metal_api``: what its operator has besides the API, and what it says to bad input."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.metal_api.ironic.fake_rack import FakeRack
+from tests.metal_api.ironic.firmware import Firmware
+from tests.metal_api.ironic.server import ROOT, Server, rack_file
+from tests.ports import free_port
+from tests.system_packages import BOOT_ISO
+
+pytestmark = pytest.mark.debian(*BOOT_ISO)
+
+
+@pytest.fixture
+def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
+    """With two servers, and its metrics."""
+    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.2", 2), rack.ironic.access)
+    running.metrics = f"127.0.0.1:{free_port()}"
+    running.command += ["--metrics-listen", running.metrics]
+    running.start()
+    firmware = Firmware(rack.connection, running.boot_url)
+    try:
+        running.until(lambda: running.free() == 2, what="the servers are offered")
+        yield running
+    finally:
+        running.stop()
+        firmware.close()
+
+
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "metal_api", *map(str, arguments)]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_audit_metrics_and_backup(server: Server, tmp_path: Path) -> None:
+    id_ = server.order(hostname="w1", userdata="#!ipxe\nsecret").json()["id"]
+    server.until(lambda: server.devices() == {"w1": "active"}, what="the device is active")
+
+    audit = server.state / "audit.log"
+    assert stat.S_IMODE(audit.stat().st_mode) == 0o600
+    entries = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()]
+    [created] = [each for each in entries if each["kind"] == "devices" and each["what"] == "created"]
+    assert (created["who"], created["from"], created["id"]) == ("admin@metal.invalid", "127.0.0.1", id_)
+    assert created["values"]["hostname"] == "w1"
+    by_machine = [each for each in entries if each["who"] == "w1" and "state" in each.get("fields", ())]
+    assert by_machine[0]["values"]["state"] == ["provisioning", "active"]
+    assert by_machine[0]["from"] in {"127.90.2.10", "127.90.2.11"}
+    assert "secret" not in audit.read_text(encoding="utf-8")
+
+    found = httpx.get(f"http://{server.metrics}/metrics").text
+    assert 'metal_api_devices{metro="r1",plan="c3.small.x86",state="active"} 1.0' in found
+    assert 'metal_api_servers{metro="r1",plan="c3.small.x86",use="free"} 1.0' in found
+    assert 'metal_api_ironic_call_seconds_count{call="create allocation",outcome="ok"} 1.0' in found
+    assert 'metal_api_request_seconds_count{method="POST",service="metal",status="201"} 1.0' in found
+
+    # While it runs; the restored state goes on with the same devices, token and servers.
+    archive = tmp_path / "backup.tar.gz"
+    done = command("backup", archive, "--state", server.state)
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
+    server.stop()
+    other = tmp_path / "restored"
+    assert command("restore", archive, "--state", other).returncode == 0
+    done = command("restore", archive, "--state", other)
+    assert (done.returncode, done.stderr) == (1, f"metal_api: --state {other}: there is a state already; restore into an empty folder\n")
+    server.command[server.command.index("--state") + 1] = str(other)
+    server.api = httpx.Client(base_url=server.api.base_url, timeout=20)
+    token = server.token
+    server.state = other
+    server.start()
+    assert server.token == token
+    assert server.ids() == {"w1": id_}
+    assert server.api.delete(f"/devices/{id_}").status_code == 204
+    server.until(lambda: server.free() == 2, what="its server is free again")
+
+
+def test_the_rack_file_is_read_again_at_sighup(server: Server, tmp_path: Path) -> None:
+    rack_file(tmp_path / "rack.yml", "127.90.2", 3)
+    assert server.process is not None
+    server.process.send_signal(1)
+    server.until(lambda: server.free() == 3, what="the third server is offered")
+    (tmp_path / "rack.yml").write_text("servers: [{name: 7}]\n", encoding="utf-8")
+    server.process.send_signal(1)
+    server.until(lambda: "the rack file is not used" in server.log(), what="the broken file is reported")
+    assert server.free() == 3
+
+
+def test_a_second_server_on_the_same_state_is_refused(server: Server) -> None:
+    done = subprocess.run(server.command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"another server (process {server.process.pid if server.process else 0}) uses this folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rack", "missing.yml"], "missing.yml cannot be used, nothing was started:\n  the file cannot be read"),
+        (["--listen", "0.0.0.0:8443", "--plain-http"], "tokens would be readable on the network"),
+        (["--listen", "localhost"], "write it as ADDRESS:PORT"),
+        (["--boot-listen", "0.0.0.0:8801"], "name the URL at which machines reach it with --boot-url"),
+        (["--certificate", "a.pem"], "--certificate and --key: one needs the other"),
+        (["--agent", "."], "vmlinuz and initramfs.img missing there"),
+        (["--ironic-url", "http://127.0.0.1:1", "--ironic-user", "a"], "--ironic-user and --ironic-password-file: one needs the other"),
+        (["--ironic-url", "http://127.0.0.1:1", "--os-cloud", "a"], "name one Ironic"),
+        (["--ironic-url", "http://127.0.0.1:1"], "the Ironic at http://127.0.0.1:1 cannot be used: Ironic does not answer"),
+        (["--boot-listen", "192.0.2.1:8801"], "--boot-listen 192.0.2.1:8801: Cannot assign requested address"),
+    ],
+)
+def test_bad_options_are_one_message(tmp_path: Path, rack: FakeRack, options: list[str], message: str) -> None:
+    file = rack_file(tmp_path / "rack.yml", "127.90.3", 1)
+    password = tmp_path / "password"
+    password.touch(mode=0o600)
+    password.write_text(rack.ironic.access.password, encoding="utf-8")
+    words: dict[str, str] = {"--state": str(tmp_path / "state"), "--rack": str(file), "--boot-listen": f"127.0.0.1:{free_port()}"}
+    if not any(each.startswith(("--ironic", "--os", "--agent")) for each in options):
+        words |= {"--ironic-url": rack.ironic.access.url, "--ironic-user": "metal-api", "--ironic-password-file": str(password)}
+    given = [word for name, value in words.items() if name not in options for word in (name, value)]
+    done = command("serve", *given, *options)
+    assert done.returncode == 1, done.stderr
+    lines = [line for line in done.stderr.splitlines() if " INFO " not in line]
+    assert message in done.stderr, done.stderr
+    assert lines[0].startswith("metal_api: "), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack) -> None:
+    server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.4", 1), rack.ironic.access)
+    server.command.remove("--plain-http")
+    port = server.api.base_url.port
+    server.api = httpx.Client(base_url=f"https://127.0.0.1:{port}/metal/v1", verify=False, timeout=20)  # noqa: S501 - before there is a CA
+    try:
+        server.start()
+        with httpx.Client(verify=str(server.state / "tls" / "ca.pem")) as client:
+            answer = client.get(f"https://127.0.0.1:{port}/metal/v1/user", headers={"X-Auth-Token": server.token})
+        assert answer.status_code == 200
+        exports = (server.state / "env.sh").read_text(encoding="utf-8")
+        assert f"export METAL_API_URL=https://127.0.0.1:{port}/metal/v1" in exports
+        assert stat.S_IMODE((server.state / "env.sh").stat().st_mode) == 0o600
+        assert (server.state / "token").stat().st_mode & 0o077 == 0
+    finally:
+        server.stop()

@@ -152,6 +152,8 @@ class Demo:
             self.console.status("starting (the first time ever it builds programs of Kubernetes, for minutes)"),
         ):
             self.sandbox.start()
+        if self.machines == "qemu":
+            qemu.use_name_server(self.folder)
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
 
@@ -237,11 +239,12 @@ class Demo:
         path.write_text(before, encoding="utf-8")
         self.explain(
             f"{len(self.steps)} · It leaves",
-            "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk.",
-            "ansible-playbook scale.yml",
+            "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk. The last "
+            "machine of a pool has to be named.",
+            "ansible-playbook scale.yml -e openshift_remove=boots-0",
         )
         with self.timed(Step("remove it", "ansible-playbook scale.yml")) as step:
-            self._play(step, "scale.yml")
+            self._play(step, "scale.yml", "-e", "openshift_remove=boots-0")
             self._expect_nodes(5)
         with self.timed(Step("its disk is cleaned", "")):
             self._until_offered()

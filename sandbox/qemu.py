@@ -98,7 +98,7 @@ def enter(module: str, arguments: list[str]) -> None:
     if os.environ.get(INSIDE):
         return
     ensure_programs(Console(stderr=True))
-    words = ["unshare", "--user", "--map-root-user", "--net"]
+    words = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False) if shutil.which("unshare") else None
     if tried is None or tried.returncode:
         why = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
@@ -123,6 +123,15 @@ def set_up_network() -> None:
         done = subprocess.run(["ip", *command.split()], capture_output=True, text=True, check=False)
         if done.returncode:
             raise StartError(f"--machines qemu: ip {command}: {done.stderr.strip()}")
+
+
+def use_name_server(folder: Path) -> None:
+    """Have the programs in the namespace resolve names at the sandbox's DNS server: no other one can be reached there."""
+    file = folder / "resolv.conf"
+    file.write_text(f"nameserver {ADDRESS}\noptions timeout:1 attempts:1\n", encoding="ascii")
+    done = subprocess.run(["mount", "--bind", str(file), "/etc/resolv.conf"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        _LOG.warning("names are still resolved as outside of the namespace: %s", done.stderr.strip())
 
 
 def use_catalogue() -> None:

@@ -32,7 +32,7 @@ ip link set {BRIDGE} up
 echo ready
 exec sleep infinity
 """
-BIOS, BIOS_2, UEFI, NO_CABLE = "r1-u1", "r1-u2", "r1-u3", "r1-u4"
+BIOS, BY_PXE, UEFI, NO_CABLE = "r1-u1", "r1-u2", "r1-u3", "r1-u4"
 RACK_FILE = f"""
 metros:
   - code: {METRO}
@@ -137,7 +137,7 @@ def namespace() -> Iterator[list[str]]:
 
 @pytest.fixture(scope="session")
 def rack(tmp_path_factory: pytest.TempPathFactory, namespace: list[str]) -> Iterator[RunningRack]:
-    """Four machines: two with BIOS, one with UEFI, one without a cable; a fifth server of the file has a wrong password."""
+    """Four machines: two with BIOS, of which one boots by PXE, one with UEFI, one without a cable; a fifth server has a wrong password."""
     folder = tmp_path_factory.mktemp("rack")
     config = RackConfig(folder / "rack", MACHINES, "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
     emulated = Rack(config, ensure_emulator(), inside=namespace)
@@ -171,10 +171,11 @@ def _write_files(folder: Path) -> None:
     for name, text in (("bmc-password", "secret\n"), ("wrong-password", "guess\n")):
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(text, encoding="ascii")
-    servers = [
-        f"  - {{name: {each.name}, firmware: {each.firmware}, bmc: {{address: 'http://127.0.0.1:8000', system: {each.system}}}}}"
-        for each in MACHINES
-    ]
+    servers = []
+    for each in MACHINES:
+        bmc = f"{{address: 'http://127.0.0.1:8000', system: {each.system}}}"
+        boot = "pxe" if each.name == BY_PXE else "virtual-media"
+        servers.append(f"  - {{name: {each.name}, firmware: {each.firmware}, boot: {boot}, bmc: {bmc}}}")
     servers.append(
         "  - {name: r1-u9, bmc: {address: 'http://127.0.0.1:8000', system: /redfish/v1/Systems/5f6e9a00-0000-4000-8078-000000000009,"
         " password_file: wrong-password}}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rack.conftest import BIOS, BIOS_2, MACHINES, NO_CABLE, UEFI, RunningRack
+from tests.rack.conftest import BIOS, BY_PXE, MACHINES, NO_CABLE, UEFI, RunningRack
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("rack")]
 
@@ -17,7 +17,7 @@ def test_servers_of_the_file_are_offered_and_the_wrong_password_is_reported(rack
     assert not any(rack.is_on(each.name) for each in MACHINES)
 
 
-def test_machines_with_bios_and_uefi_boot_from_our_boot_service(rack: RunningRack) -> None:
+def test_machines_boot_by_virtual_media_and_pxe_with_bios_and_uefi(rack: RunningRack) -> None:
     """All four are ordered: three boot, and one has no cable."""
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
     ids = [rack.order(f"d{number}").json()["id"] for number in range(4)]
@@ -25,7 +25,7 @@ def test_machines_with_bios_and_uefi_boot_from_our_boot_service(rack: RunningRac
     rack.until(lambda: all(rack.device(each)["state"] in {"active", "failed"} for each in ids), 400, "all have booted or failed")
     states = sorted(rack.device(each)["state"] for each in ids)
     assert states == ["active", "active", "active", "failed"], [rack.events(each)[:5] for each in ids]
-    assert all(rack.is_on(each) for each in (BIOS, BIOS_2, UEFI))
+    assert all(rack.is_on(each) for each in (BIOS, BY_PXE, UEFI))
     [failed] = [each for each in ids if rack.device(each)["state"] == "failed"]
     assert any("has not asked the boot service in 60 s" in each for each in rack.events(failed)), rack.events(failed)
     assert any(NO_CABLE in each for each in rack.events(failed))

@@ -239,8 +239,8 @@ class Demo:
         path.write_text(before, encoding="utf-8")
         self.explain(
             f"{len(self.steps)} · It leaves",
-            "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk. The last "
-            "machine of a pool has to be named.",
+            "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk. "
+            "The last machine of a pool has to be named.",
             "ansible-playbook scale.yml -e openshift_remove=boots-0",
         )
         with self.timed(Step("remove it", "ansible-playbook scale.yml")) as step:

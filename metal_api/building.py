@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -48,7 +49,16 @@ def run_step(console: Console, title: str, command: Sequence[str], *, folder: Pa
     """Run one step in ``folder`` and show how long it takes. Raises :class:`BuildError` with the end of its output."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        # In a session of its own: what it has started ends with it.
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         try:
             with _shown(console, title):
                 while process.poll() is None:
@@ -58,7 +68,7 @@ def run_step(console: Console, title: str, command: Sequence[str], *, folder: Pa
                         console.print(f"  {title}: {_elapsed(started)} so far", markup=False)
         finally:
             if process.poll() is None:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         output.seek(0)
         said = output.read().decode(errors="replace")

@@ -467,9 +467,16 @@ class Demo:
                 self.sandbox.stop()
                 failed = sys.exc_info()[0] is not None
                 if failed:
+                    self._keep_logs()
                     for number, _command in processes_of(self.folder):
                         os.kill(number, signal.SIGTERM)
                 shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _keep_logs(self) -> None:
+        """Copy consoles and Ironic's log beside the log of the demo: the folder is removed."""
+        folder = self.folder / "state" / "qemu"
+        for file in (*folder.glob("rack/*/console.log"), *folder.glob("ironic/ironic.log")):
+            shutil.copyfile(file, self.log.with_suffix(f".{file.parent.name}-{file.name}"))
 
 
 @contextmanager

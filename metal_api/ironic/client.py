@@ -137,6 +137,9 @@ class IronicClient:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             await asyncio.wait([work])
+            # No caller is left for its error.
+            if not work.cancelled():
+                work.exception()
             raise
 
     def _send(self, name: str, method: str, path: str, body: Any) -> dict[str, Any]:

@@ -249,7 +249,8 @@ class Machine:
             *("-action", "reboot=shutdown"),
             # graphics=off: SeaBIOS and boot loaders use the serial port.
             *("-machine", "q35,graphics=off", "-accel", "tcg", "-cpu", "max,la57=off", "-m", str(made_of.memory_mb)),
-            *("-smp", str(made_of.cores), "-display", "none", "-rtc", "base=utc"),
+            # A system without a serial console among its kernel arguments needs another one.
+            *("-smp", str(made_of.cores), "-display", "none", "-vga", "std", "-rtc", "base=utc"),
             *("-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control"),
             *("-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console"),
             *("-device", "virtio-rng-pci"),

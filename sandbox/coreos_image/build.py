@@ -49,7 +49,7 @@ PACKAGES: Final = (
     # What the scripts of the collection's live config run, and coreos-installer.
     *("curl", "jq", "gdisk", "fdisk", "zstd", "iputils-ping", "ethtool"),
     # The kubelet's node.
-    *("containerd", "runc", "containernetworking-plugins", "iptables", "conntrack", "socat"),
+    *("containerd", "runc", "containernetworking-plugins", "iptables", "nftables", "conntrack", "socat"),
     # What assemble.py runs and removes again.
     *("dracut", "dracut-network", "ignition", "grub-pc-bin", "grub-efi-amd64-bin", "squashfs-tools", "mtools", "dosfstools", "cpio"),
     *("busybox-static", "python3"),

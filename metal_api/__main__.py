@@ -136,7 +136,9 @@ def _run(chosen: argparse.Namespace) -> int:
         if chosen.command == "enrol":
             rack = load_rack(chosen.rack)
             use_catalogue(rack)
-            return enrol_once(rack, _ironic(chosen) or own_ironic(chosen.state), dry_run=chosen.dry_run, remove=chosen.remove)
+            given = _ironic(chosen)
+            access = given or own_ironic(chosen.state)
+            return enrol_once(rack, access, dry_run=chosen.dry_run, remove=chosen.remove, check_bmcs=given is None)
         return serve(
             Options(
                 state=chosen.state,

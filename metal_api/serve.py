@@ -229,9 +229,10 @@ class MetalServer:
             await self._listen("--metrics-listen", options.metrics_listen, self._metrics.application(), None)
         write_private(options.state / TOKEN, world.token + "\n")
         self._write_environment(world)
+        # Before any server is powered on: beside another DHCP server this one does not start.
+        await self._start_dhcp(world, machines)
         # Last, since operations that were interrupted go on at once.
         await world.start()
-        await self._start_dhcp(world, machines)
         self._connect, self._poll_soon = access.connect, machines.poll_soon
         enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
         self._ends("enrolment", partial(_cancelled, enrolling))
@@ -271,9 +272,14 @@ class MetalServer:
                     failed = sum(each.outcome == "failed" for each in report.results)
                     LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
                 except EnrolmentError as error:
-                    LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, error)  # noqa: TRY400 - its words suffice
+                    self._not_enrolled(str(error))
+                except Exception:
+                    LOG.exception("rack %s is not enrolled, reload it (SIGHUP) to try again", self._options.rack)
             await self._reloaded.wait()
             self._take_rack()
+
+    def _not_enrolled(self, why: str) -> None:
+        LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, why)
 
     def _take_rack(self) -> None:
         try:
@@ -336,6 +342,9 @@ class MetalServer:
         """Write ``env.sh``: what clients need, for a shell on this computer."""
         options = self._options
         address, port = options.listen
+        if ipaddress.ip_address(address).is_unspecified:
+            # A name of the certificate.
+            address = next(iter(options.names), "localhost")
         scheme = "http" if options.is_plain else "https"
         exports = {
             "METAL_API_URL": f"{scheme}://{address}:{port}/metal/v1",
@@ -367,10 +376,13 @@ def own_ironic(state: Path) -> Access:
     return Access(url, USER, password)
 
 
-def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[str]) -> int:
-    """Enrol the servers of a rack, print what became of each, and return the exit status. Raises :class:`StartError`."""
+def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[str], check_bmcs: bool) -> int:
+    """Enrol the servers of a rack, print what became of each, and return the exit status. Raises :class:`StartError`.
+
+    ``check_bmcs``: whether this computer reaches the BMCs, as an Ironic of its own does.
+    """
     try:
-        report = asyncio.run(enrol(rack, access.connect(), dry_run=dry_run, remove=remove))
+        report = asyncio.run(enrol(rack, access.connect(), dry_run=dry_run, remove=remove, check_bmcs=check_bmcs))
     except EnrolmentError as error:
         raise StartError(str(error)) from None
     counts = Counter(each.outcome for each in report.results)
@@ -405,6 +417,7 @@ async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
         with contextlib.suppress(asyncio.CancelledError):
             await starting
             print("# ready", flush=True)
+            LOG.info("ready; in another terminal: source %s", options.state / "env.sh")
             await ended.wait()
         waiting.cancel()
         LOG.info("ending")

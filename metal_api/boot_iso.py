@@ -167,7 +167,7 @@ def write_boot_iso(path: Path, boot_url: str) -> BootIso:
     The file appears at ``path`` in one step. Raises :class:`BootIsoError`.
     """
     text = script(boot_url)
-    _check_packages()
+    check_packages()
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="boot-iso-", dir=path.parent) as temporary:
         folder = Path(temporary)
@@ -226,7 +226,8 @@ def _write_uefi(folder: Path, content: Path, boot_url: str) -> None:
     _run("mcopy", "-s", "-m", "-i", str(content / "uefi.img"), *(str(file) for file in sorted(files.iterdir())), "::")
 
 
-def _check_packages() -> None:
+def check_packages() -> None:
+    """Raise :class:`BootIsoError` with all Debian packages that the ISO is made of and that are missing."""
     missing = {
         package: name
         for name, package in _PACKAGES.items()

@@ -26,7 +26,7 @@ from typing import Final
 from rich.console import Console
 
 from metal_api.boot import BootMedia
-from metal_api.boot_iso import BootIsoError, write_boot_iso
+from metal_api.boot_iso import BootIsoError, check_packages, write_boot_iso
 from metal_api.catalogue.data import Catalogue, Plan, use
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic import agent
@@ -69,6 +69,16 @@ PLAN: Final = Plan(
     type="standard",
     categories=("compute", "current_gen"),
 )
+_PACKAGES: Final = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-img": "qemu-utils",
+    "dnsmasq": "dnsmasq-base",
+    "ip": "iproute2",
+    "mmdebstrap": "mmdebstrap",
+}
+"""Programs, and the Debian packages that have them. Others are named by what needs them."""
+
+_SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 USER: Final = "sandbox"
 REDFISH_PORT: Final = 8443
 
@@ -84,9 +94,13 @@ class Programs:
 
 def ensure_programs(console: Console) -> Programs:
     """Build or install what the cache lacks; outside of the namespace, which has no network. Raises :class:`StartError`."""
+    missing = [package for program, package in _PACKAGES.items() if shutil.which(program, path=_SEARCHED) is None]
+    if missing:
+        raise StartError(f"--machines qemu needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
     try:
+        check_packages()
         return Programs(ensure_image(console), ensure_emulator(console), ensure_ironic(console))
-    except (ImageError, RackError, EmbeddedError) as error:
+    except (BootIsoError, ImageError, RackError, EmbeddedError) as error:
         raise StartError(f"--machines qemu: {error}") from None
 
 

@@ -28,6 +28,7 @@ from rich.console import Console
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, check_packages, write_boot_iso
 from metal_api.catalogue.data import Catalogue, Plan, use
+from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
@@ -158,6 +159,26 @@ def networks() -> Mapping[str, MetroNetwork]:
     return {METRO: MetroNetwork(str(NETWORK), ADDRESS, str(FIRST), str(LAST))}
 
 
+class _Backend(IronicMachines):
+    """Nodes whose serial consoles are where those of simulated machines are: ``machines/<id of the device>/console.log``."""
+
+    def __init__(self, client: IronicClient, boot_url: str, machines: Path, console: Callable[[str], Path]) -> None:
+        super().__init__(client, boot_url=boot_url)
+        self._machines, self._console_of = machines, console
+
+    async def install(self, hw: Hardware) -> None:
+        folder = self._machines / hw.device_id
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        link = folder / "console.log"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self._console_of(hw.server_id or ""))
+        await super().install(hw)
+
+    async def remove(self, device_id: str) -> None:
+        await super().remove(device_id)
+        shutil.rmtree(self._machines / device_id, ignore_errors=True)
+
+
 class QemuMachines:
     """``state``: of the sandbox. ``boot_url``: of its boot service. ``count``: number of machines."""
 
@@ -185,7 +206,9 @@ class QemuMachines:
         site = Site(boot_url, agent=True)
         self._ironic = EmbeddedIronic(self._folder / "ironic", programs.ironic, 6385, site)
         self._dnsmasq = Dnsmasq(self._folder / "dnsmasq", self._servers.metros, boot_url)
-        self.backend = IronicMachines(IronicClient(self._ironic.access.connect()), boot_url=boot_url)
+        self._world: MetalWorld | None = None
+        client = IronicClient(self._ironic.access.connect())
+        self.backend: IronicMachines = _Backend(client, boot_url, state.resolve() / "machines", self._console)
 
     def _write_media(self, image: Image) -> None:
         self._media.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -222,6 +245,7 @@ class QemuMachines:
 
     async def start(self, world: MetalWorld) -> None:
         """Start BMCs, Ironic and DHCP, and enrol the machines in the background; before the world. Raises :class:`StartError`."""
+        self._world = world
         try:
             await asyncio.to_thread(write_boot_iso, self._folder / "ipxe.iso", self._boot_url)
             await self._rack.start()
@@ -251,9 +275,11 @@ class QemuMachines:
         # Without a name: an operating system would take it for its own, in place of the device's.
         return [Host(each.macs[0], known.get(each.macs[0], each.address), "") for each in self._servers.servers]
 
-    def console(self, server: str) -> Path:
+    def _console(self, server_id: str) -> Path:
         """Return the file with what a machine wrote to its serial console."""
-        return self._rack.console(server)
+        if self._world is None:
+            raise RuntimeError("the machines have not been started")
+        return self._rack.console(self._world.store[Server][server_id].name)
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

@@ -218,6 +218,8 @@ class EmbeddedIronic:
                 "host": HOST,
                 "my_ip": "127.0.0.1",
                 "state_path": str(self._folder / "state"),
+                # Not a line for each of its requests: one a second is a poll.
+                "default_log_levels": "ironic.api=WARNING,stevedore=WARNING,urllib3=WARNING,requests=WARNING,sushy=WARNING,oslo=WARNING",
                 "enabled_hardware_types": ",".join(types),
                 "enabled_bios_interfaces": "no-bios",
                 "enabled_boot_interfaces": interfaces("redfish-virtual-media", "idrac-redfish-virtual-media", "ipxe"),

@@ -31,7 +31,7 @@ from metal_api.devices.record import Device
 from metal_api.devices.services import machine_endpoint
 from metal_api.events import record_event
 from metal_api.ironic import agent
-from metal_api.servers import Server
+from metal_api.servers import Server, Servers
 
 BOOTING = "Device connected to DHCP system"
 _PHONE_HOME = (
@@ -45,7 +45,8 @@ _PHONE_HOME = (
 
 def script(world: World, device: Device) -> str | None:
     """Return ``/auto.ipxe`` for a custom_ipxe device, None if it may not boot from the network (any more)."""
-    if device.rescuing and device.server_id is not None:
+    is_plain = world.service(Servers).is_plain(device.id)
+    if device.rescuing and is_plain:
         return f"#!ipxe\nchain --autofree {world.environment.rescue_script_url}\n"
     if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
         return None
@@ -59,7 +60,7 @@ def script(world: World, device: Device) -> str | None:
         "set ipxe_cloud_config packet",
         'echo "Packet.net Baremetal - iPXE boot"',
         # The firmware of servers has an iPXE without params: the fetch of the script is the phone-home.
-        *([] if device.server_id else _PHONE_HOME),
+        *([] if is_plain else _PHONE_HOME),
         "",
         f"set packet_facility {metro.facility}",
         f"set packet_plan {device.plan}",
@@ -182,7 +183,7 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
         if device is None and (mac := request.query_params.get("mac")):
             _warn_of_address(world, mac, address)
         text = script(world, device) if device is not None else None
-        if text is not None and device is not None and device.server_id is not None and not device.rescuing:
+        if text is not None and device is not None and not device.rescuing and world.service(Servers).is_plain(device.id):
             world.service(Lifecycle).handed_out_script(device, BOOTING)
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 

@@ -210,9 +210,10 @@ class _Fields:
                 self.problem(f"{key} is missing")
                 return kind()
             return cast(T, default)
-        if kind is float and type(value) is int:
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
-        if type(value) is not kind:
+        # A bool is an int for Python, and not for the reader of a file.
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             self.problem(f"{key} has to be {_KINDS[kind]}, not {value!r}")
             return kind()
         return value
@@ -269,7 +270,7 @@ class _Reader:
         rack = Rack(
             tuple(each for each in metros if each is not None),
             tuple(each for each in plans if each is not None),
-            tuple(s for _, s in servers),
+            tuple(server for _place, server in servers),
         )
         self._check_metros(rack)
         self._unique("plans", [(f"plan {each.slug}", each.slug) for each in rack.plans], "the slug")
@@ -509,7 +510,7 @@ class _Reader:
                 text = f"address {server.address} is outside of the addresses {metro.first}-{metro.last} of metro {metro.code}"
                 self.problems.append(f"{place}: {text}")
         for metro in rack.metros:
-            needed, size = sum(server.metro == metro.code for _, server in placed), int(metro.last) - int(metro.first) + 1
+            needed, size = sum(server.metro == metro.code for _place, server in placed), int(metro.last) - int(metro.first) + 1
             if needed > size:
                 self.problems.append(f"metro {metro.code}: addresses {metro.first}-{metro.last} are {size}, too few for {needed} servers")
         self._unique("servers", [(place, server.name) for place, server in placed if server.name], "the name")

@@ -102,6 +102,11 @@ class Servers:
     def of_device(self, device_id: str) -> Server | None:
         return self._table.first("device", device_id)
 
+    def is_plain(self, device_id: str) -> bool:
+        """Return whether a device is a server in a plain network, which the firmware of a machine boots."""
+        server = self.of_device(device_id)
+        return server is not None and server.is_plain
+
     def release(self, device_id: str) -> None:
         """Free the server of a device, which its backend has cleaned; in a transaction."""
         server = self.of_device(device_id)

@@ -21,6 +21,7 @@ from metal_api.devices.record import Departed, Device, Port
 from metal_api.devices.rendering import ACTIONS, allowed_actions
 from metal_api.events import record_event
 from metal_api.ip_reservations.record import Assignment
+from metal_api.servers import Servers
 from metal_api.ssh_keys import SshKey
 
 
@@ -132,7 +133,7 @@ def act(call: Call) -> Reply:
     if kind not in allowed_actions(device):
         raise unprocessable(f"Cannot {ACTIONS[kind].lower()} a device that is {device.state}")
     world, changes = call.world, dict[str, Any]()
-    if kind == "rescue" and device.server_id is not None and not world.environment.rescue_script_url:
+    if kind == "rescue" and not world.environment.rescue_script_url and world.service(Servers).is_plain(device.id):
         raise unprocessable("Rescue is not available: the server of this API was started without --rescue-script-url")
     if kind == "reinstall":
         changes = _reinstall(call, device)

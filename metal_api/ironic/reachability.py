@@ -60,10 +60,10 @@ class _Pong(asyncio.DatagramProtocol):
         if len(data) > 8 and data[0] == 6 and data[8] == _PONG and not self.answered.done():
             self.answered.set_result(None)
 
-    def error_received(self, error: Exception) -> None:
+    def error_received(self, exc: Exception) -> None:
         # An ICMP message, such as "port unreachable".
         if not self.answered.done():
-            self.answered.set_exception(error)
+            self.answered.set_exception(exc)
 
 
 async def _ipmi(bmc: Bmc) -> str:

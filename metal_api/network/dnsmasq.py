@@ -236,7 +236,7 @@ def _check_interface(metro: RackMetro) -> None:
     try:
         socket.if_nametoindex(metro.dhcp_interface)
     except OSError:
-        known = ", ".join(name for _, name in socket.if_nameindex())
+        known = ", ".join(name for _index, name in socket.if_nameindex())
         raise DhcpError(f"metro {metro.code}: there is no network interface {metro.dhcp_interface} (there are {known})") from None
     addresses = interface_addresses(metro.dhcp_interface)
     if not any(each in metro.network for each in addresses):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-# ruff: noqa: F403
-from tests.metal_api.test_accounts import *
-from tests.metal_api.test_bgp import *
-from tests.metal_api.test_catalogue import *
-from tests.metal_api.test_client_bodies import *
-from tests.metal_api.test_contract import *
-from tests.metal_api.test_devices import *
-from tests.metal_api.test_gateways import *
-from tests.metal_api.test_http import *
-from tests.metal_api.test_network import *  # type: ignore[assignment] # both have a helper vlan
+from tests.metal_api import (
+    test_accounts,
+    test_bgp,
+    test_catalogue,
+    test_client_bodies,
+    test_contract,
+    test_devices,
+    test_gateways,
+    test_http,
+    test_network,
+)
 
 OTHERWISE: Final = {
     "test_capacity": "the capacity is that of the nodes and no setting",
@@ -25,5 +26,16 @@ OTHERWISE: Final = {
 }
 """Tests of what servers do otherwise, and why."""
 
-for _name in OTHERWISE:
-    del globals()[_name]
+# Tests and the fixtures of these files, which pytest collects here once more.
+for _module in (
+    test_accounts,
+    test_bgp,
+    test_catalogue,
+    test_client_bodies,
+    test_contract,
+    test_devices,
+    test_gateways,
+    test_http,
+    test_network,
+):
+    globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_") and name not in OTHERWISE})

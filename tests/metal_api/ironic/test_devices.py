@@ -158,11 +158,13 @@ async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeR
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).status_code == 404
 
 
-async def test_a_rescue_without_a_rescue_system_is_refused(api: RackApi) -> None:
-    await api.offered(1)
-    device = await api.active(hostname="w1")
-    [text] = await api.errors("POST", f"/devices/{device['id']}/actions", json={"type": "rescue"})
-    assert "--rescue-script-url" in text
+async def test_a_rescue_without_a_rescue_system_is_refused(tmp_path: Path, rack: FakeRack) -> None:
+    networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
+    async with rack_api(tmp_path / "state", rack, networks=networks) as api:
+        await api.offered(1)
+        device = await api.active(hostname="w1")
+        [text] = await api.errors("POST", f"/devices/{device['id']}/actions", json={"type": "rescue"})
+        assert "--rescue-script-url" in text
 
 
 async def test_polls_do_not_grow_with_the_devices(api: RackApi) -> None:

@@ -109,7 +109,9 @@ def test_what_firmware_boots(architecture: str, more: dict[str, str], file: str,
 def booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files that are offered, by the architecture and the numbers of further options."""
     found = {}
-    with namespaces("api", "server") as (api, server), dhcp(api, tmp_path_factory.mktemp("dhcp")) as serving:
+    with contextlib.ExitStack() as stack:
+        api, server = stack.enter_context(namespaces("api", "server"))
+        serving = stack.enter_context(dhcp(api, tmp_path_factory.mktemp("dhcp")))
         api.run("ip", "address", "add", "10.20.0.1/24", "dev", "eth0")
         assert serving.serve(HOST).startswith("ready")
         for architecture in ("0000", "0007", "0009", "0010"):
@@ -212,7 +214,9 @@ class TestLeases:
             process.stdin.close()
 
     def test_an_interface_without_an_address_in_the_network(self, tmp_path: Path) -> None:
-        with namespaces("api") as (api,), dhcp(api, tmp_path) as serving:
+        with contextlib.ExitStack() as stack:
+            (api,) = stack.enter_context(namespaces("api"))
+            serving = stack.enter_context(dhcp(api, tmp_path))
             assert serving.serve(HOST).startswith("metro lab: interface eth0 has no IPv4 address, none in 10.20.0.0/24: give it an address")
 
 

@@ -6,13 +6,8 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from metal_api.ironic.embedded import Access
 
 DESCRIPTION = """\
 The Equinix Metal API for a rack of your own: devices are servers behind OpenStack Ironic, which knows Redfish, IPMI and iDRAC. The Ironic
@@ -120,7 +115,17 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
-    from metal_api.serve import Options, enrol_once, load_rack, own_ironic, parse_listen, reservations_of, serve, use_catalogue  # noqa: PLC0415
+    from metal_api.serve import (  # noqa: PLC0415
+        Options,
+        enrol_once,
+        load_rack,
+        own_ironic,
+        parse_ironic,
+        parse_listen,
+        reservations_of,
+        serve,
+        use_catalogue,
+    )
     from metal_api.state_folder import StartError  # noqa: PLC0415
 
     try:
@@ -133,12 +138,12 @@ def _run(chosen: argparse.Namespace) -> int:
         if chosen.command == "restore":
             print(f"{chosen.state}: {', '.join(restore(chosen.archive, chosen.state))}")
             return 0
+        ironic = parse_ironic(chosen.ironic_url, chosen.ironic_user, chosen.ironic_password_file, chosen.os_cloud)
         if chosen.command == "enrol":
             rack = load_rack(chosen.rack)
             use_catalogue(rack)
-            given = _ironic(chosen)
-            access = given or own_ironic(chosen.state)
-            return enrol_once(rack, access, dry_run=chosen.dry_run, remove=chosen.remove, check_bmcs=given is None)
+            access = ironic or own_ironic(chosen.state)
+            return enrol_once(rack, access, dry_run=chosen.dry_run, remove=chosen.remove, check_bmcs=ironic is None)
         return serve(
             Options(
                 state=chosen.state,
@@ -150,7 +155,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 key=chosen.key,
                 names=tuple(chosen.name),
                 is_plain=chosen.plain_http,
-                ironic=_ironic(chosen),
+                ironic=ironic,
                 fake_hardware=chosen.fake_hardware,
                 agent=chosen.agent,
                 rescue_script_url=chosen.rescue_script_url,
@@ -161,27 +166,6 @@ def _run(chosen: argparse.Namespace) -> int:
     except StartError as error:
         print(f"metal_api: {error}", file=sys.stderr)
         return 1
-
-
-def _ironic(chosen: argparse.Namespace) -> Access | None:
-    from metal_api.ironic.embedded import Access  # noqa: PLC0415
-    from metal_api.state_folder import StartError  # noqa: PLC0415
-
-    if chosen.os_cloud and chosen.ironic_url:
-        raise StartError("--os-cloud and --ironic-url: name one Ironic")
-    if chosen.os_cloud:
-        return Access(cloud=chosen.os_cloud)
-    if not chosen.ironic_url:
-        return None
-    password = ""
-    if chosen.ironic_password_file is not None:
-        try:
-            password = chosen.ironic_password_file.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise StartError(f"--ironic-password-file {chosen.ironic_password_file}: {os.strerror(error.errno or 0)}") from None
-    if bool(chosen.ironic_user) != bool(password):
-        raise StartError("--ironic-user and --ironic-password-file: one needs the other")
-    return Access(chosen.ironic_url, chosen.ironic_user, password)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def _of_server(world: World, device: Device | None, address: str) -> str | None:
         return None
     if server.cleaning and world.environment.has_agent:
         return agent.script(world.environment.boot_url)
-    return f"#!ipxe\necho This server is no device, next question in 5 seconds\nsleep 5\nchain {world.environment.boot_url}/boot.ipxe\n"
+    return f"#!ipxe\necho This server is not in use. Next try in 5 seconds.\nsleep 5\nchain {world.environment.boot_url}/boot.ipxe\n"
 
 
 def _warn_of_address(world: World, mac: str, address: str) -> None:

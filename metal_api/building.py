@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +46,34 @@ def locked(path: Path, console: Console, waiting: str) -> Iterator[None]:
             console.print(waiting)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def ensure_environment(name: str, requirements: Path, *, title: str, takes: str, progress: Console | None = None) -> Path:
+    """Return the folder of the programs of a virtual environment, making it first if need be: once for each content of its requirements.
+
+    ``name``: of its folder in the cache, with a hash. ``requirements``: a file with every distribution at its version. ``title``: what is
+    installed, ``takes``: how long that takes, for the progress. Blocks: call it before the event loop or in a thread. Raises
+    :class:`BuildError`.
+    """
+    digest = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:16]
+    folder = cache_root() / f"{name}-{digest}"
+    programs, mark = folder / "bin", folder / "complete"
+    if mark.exists():
+        return programs
+    console = progress or Console(stderr=True)
+    with locked(folder.with_suffix(".lock"), console, f"Another process is installing {title}; waiting for it."):
+        if mark.exists():
+            return programs
+        console.print(f"Installing {title}, {takes} the first time, then never again.")
+        shutil.rmtree(folder, ignore_errors=True)
+        pip = [str(programs / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", "--no-deps"]
+        try:
+            run_step(console, "[1/2] making the virtual environment", [sys.executable, "-m", "venv", str(folder)], folder=folder.parent)
+            run_step(console, f"[2/2] installing {title}", [*pip, "--requirement", str(requirements)], folder=folder)
+        except BuildError as error:
+            raise BuildError(f"{error}\nIs the package index reachable (PIP_INDEX_URL, HTTPS_PROXY)?") from None
+        mark.touch()
+    return programs
 
 
 def run_step(console: Console, title: str, command: Sequence[str], *, folder: Path, environment: Mapping[str, str] | None = None) -> None:

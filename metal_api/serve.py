@@ -20,7 +20,7 @@ import socket
 import ssl
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
 from metal_api.network.reservations import reservations
 from metal_api.rack import Rack, RackError, load, with_agent
+from metal_api.running import Runnable, run
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
 from metal_api.tls import CertificateAuthority
@@ -98,6 +99,25 @@ def parse_listen(option: str, text: str) -> tuple[str, int]:
         return str(ipaddress.IPv4Address(host)), int(number)
     except ValueError:
         raise StartError(f"{option} {text}: {host!r} is not an IPv4 address") from None
+
+
+def parse_ironic(url: str | None, user: str, password_file: Path | None, cloud: str | None) -> Access | None:
+    """Return how the Ironic of these options is reached, None for one of the server's own. Raises :class:`StartError`."""
+    if cloud and url:
+        raise StartError("--os-cloud and --ironic-url: name one Ironic")
+    if cloud:
+        return Access(cloud=cloud)
+    if not url:
+        return None
+    password = ""
+    if password_file is not None:
+        try:
+            password = password_file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise StartError(f"--ironic-password-file {password_file}: {os.strerror(error.errno or 0)}") from None
+    if bool(user) != bool(password):
+        raise StartError("--ironic-user and --ironic-password-file: one needs the other")
+    return Access(url, user, password)
 
 
 def checked(options: Options) -> Options:
@@ -176,12 +196,12 @@ def _boot_url(options: Options) -> str:
     return options.boot_url.rstrip("/") or "http://{}:{}".format(*options.boot_listen)
 
 
-class MetalServer:
+class MetalServer(Runnable):
     """All services, started in the order of their dependencies and ended in reverse order. ``programs``: of an Ironic of its own."""
 
     def __init__(self, options: Options, rack: Rack, programs: Path | None) -> None:
+        super().__init__()
         self._options, self._rack, self._programs = options, rack, programs
-        self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
 
@@ -234,8 +254,7 @@ class MetalServer:
         # Last, since operations that were interrupted go on at once.
         await world.start()
         self._connect, self._poll_soon = access.connect, machines.poll_soon
-        enrolling = asyncio.create_task(self._keep_enrolled(), name="enrolment")
-        self._ends("enrolment", partial(_cancelled, enrolling))
+        self._ends_task(asyncio.create_task(self._keep_enrolled(), name="enrolment"))
 
     async def _start_dhcp(self, world: MetalWorld, machines: IronicMachines) -> None:
         if not any(each.dhcp_interface for each in self._rack.metros):
@@ -252,8 +271,7 @@ class MetalServer:
                 await machines.next_poll()
                 await dnsmasq.update(hosts_of(world.store[Server]))
 
-        following = asyncio.create_task(follow(), name="hosts of DHCP")
-        self._ends("hosts of DHCP", partial(_cancelled, following))
+        self._ends_task(asyncio.create_task(follow(), name="hosts of DHCP"))
 
     def reload(self) -> None:
         """Read the rack file again and enrol its servers."""
@@ -292,15 +310,6 @@ class MetalServer:
             return
         self._rack = rack
 
-    async def stop(self) -> None:
-        """End everything that was started; a part that fails to end does not keep the others from it."""
-        while self._endings:
-            name, end = self._endings.pop()
-            try:
-                await end()
-            except Exception:
-                LOG.exception("%s did not end well", name)
-
     async def _start_ironic(self, boot_url: str) -> Access:
         if self._programs is None:
             raise RuntimeError("the programs of Ironic are missing")
@@ -314,7 +323,7 @@ class MetalServer:
             raise StartError(str(error)) from None
         url = self._options.state / "ironic" / "url"
         write_private(url, ironic.access.url + "\n")
-        self._endings.append(("URL of Ironic", partial(asyncio.to_thread, url.unlink)))
+        self._ends("URL of Ironic", partial(asyncio.to_thread, url.unlink))
         return ironic.access
 
     def _context(self) -> ssl.SSLContext:
@@ -356,14 +365,6 @@ class MetalServer:
         lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
         write_private(options.state / "env.sh", "\n".join([*lines, ""]))
 
-    def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
-        self._endings.append((name, end))
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-
 
 def own_ironic(state: Path) -> Access:
     """Return how the Ironic of the server that runs with this state folder is reached. Raises :class:`StartError`."""
@@ -403,27 +404,15 @@ def reservations_of(rack: Rack, kind: str, boot_url: str, tftp_server: str) -> s
 
 async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
     server = MetalServer(options, rack, programs)
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
-    loop.add_signal_handler(signal.SIGHUP, server.reload)
-    try:
-        starting = asyncio.create_task(server.start())
-        waiting = asyncio.create_task(ended.wait())
-        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if not starting.done():
-            starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
-            print("# ready", flush=True)
-            LOG.info("ready; in another terminal: source %s", options.state / "env.sh")
-            await ended.wait()
-        waiting.cancel()
-        LOG.info("ending")
-    finally:
-        await server.stop()
-    return 0
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, server.reload)
+
+    @contextlib.contextmanager
+    def ready() -> Iterator[None]:
+        print("# ready", flush=True)
+        LOG.info("ready; in another terminal: source %s", options.state / "env.sh")
+        yield
+
+    return await run(server, ready, asyncio.Event())
 
 
 def _free_port() -> int:

@@ -36,10 +36,10 @@ def locked(state: Path, what: str) -> Iterator[None]:
         yield
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, content: str | bytes) -> None:
     """Write a file in one step, readable for its owner alone."""
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)
-    fresh.write_text(text, encoding="utf-8")
+    fresh.write_bytes(content.encode() if isinstance(content, str) else content)
     fresh.replace(path)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import ssl
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -16,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from metal_api.state_folder import write_private
 
 # The clocks of a container and its host may differ a little.
 _BACKDATED = timedelta(minutes=5)
@@ -39,9 +40,9 @@ class CertificateAuthority:
             builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             builder = builder.add_extension(_usage(signs=True), critical=True)
             builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            _write(key_file, _private(key))
+            write_private(key_file, _private(key))
             # Written last: the CA exists if this file exists.
-            _write(self.certificate_file, builder.sign(key, hashes.SHA256()).public_bytes(_PEM))
+            write_private(self.certificate_file, builder.sign(key, hashes.SHA256()).public_bytes(_PEM))
         self._certificate = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
         loaded = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
         if not isinstance(loaded, ec.EllipticCurvePrivateKey):
@@ -65,7 +66,7 @@ class CertificateAuthority:
         # The ssl module reads from files only.
         with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
             both = Path(folder) / "server.pem"
-            _write(both, _private(key) + certificate.public_bytes(_PEM))
+            write_private(both, _private(key) + certificate.public_bytes(_PEM))
             context.load_cert_chain(both)
         return context
 
@@ -99,11 +100,3 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
 
 def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically, readable for its owner only."""
-    fresh = path.with_name(path.name + ".new")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    fresh.replace(path)

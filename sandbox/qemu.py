@@ -16,9 +16,8 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Final
@@ -38,6 +37,7 @@ from metal_api.ironic.machines import IronicMachines
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
 from metal_api.rack import Bmc, RackMetro, RackServer, with_agent
 from metal_api.rack import Rack as RackOfServers
+from metal_api.running import Parts
 from metal_api.servers import Server
 from metal_api.state_folder import StartError
 from metal_api.world import MetalWorld
@@ -179,12 +179,12 @@ class _Backend(IronicMachines):
         shutil.rmtree(self._machines / device_id, ignore_errors=True)
 
 
-class QemuMachines:
-    """``state``: of the sandbox. ``boot_url``: of its boot service. ``count``: number of machines."""
+class QemuMachines(Parts):
+    """They live as long as the sandbox. ``state``: of the sandbox. ``boot_url``: of its boot service. ``count``: number of machines."""
 
     def __init__(self, state: Path, boot_url: str, programs: Programs, count: int) -> None:
         self._folder, self._boot_url, self._programs = (state / "qemu").resolve(), boot_url, programs
-        self._endings: list[Callable[[], Awaitable[None]]] = []
+        super().__init__()
         self._media = self._folder / "agent"
         self._write_media(programs.image)
         password = secrets.token_urlsafe(24)
@@ -249,21 +249,15 @@ class QemuMachines:
         try:
             await asyncio.to_thread(write_boot_iso, self._folder / "ipxe.iso", self._boot_url)
             await self._rack.start()
-            self._endings.append(self._rack.stop)
+            self._ends("BMCs", self._rack.stop)
             await self._ironic.start()
-            self._endings.append(self._ironic.stop)
+            self._ends("Ironic", self._ironic.stop)
             await self._dnsmasq.start(self._hosts(world))
-            self._endings.append(self._dnsmasq.stop)
+            self._ends("DHCP", self._dnsmasq.stop)
             await self.backend.start(world)
         except (BootIsoError, RackError, EmbeddedError, DhcpError, IronicError) as error:
             raise StartError(f"--machines qemu: {error}") from None
-        task = asyncio.create_task(self._enrol(), name="enrolment of machines")
-        self._endings.append(partial(_cancelled, task))
-
-    async def close(self) -> None:
-        """End all of it, machines too: they live as long as the sandbox."""
-        while self._endings:
-            await self._endings.pop()()
+        self._ends_task(asyncio.create_task(self._enrol(), name="enrolment of machines"))
 
     async def _enrol(self) -> None:
         await enrol(self._servers, self._ironic.access.connect(), progress=_LOG.info)
@@ -280,8 +274,3 @@ class QemuMachines:
         if self._world is None:
             raise RuntimeError("the machines have not been started")
         return self._rack.console(self._world.store[Server][server_id].name)
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

@@ -22,15 +22,13 @@ import random
 import resource
 import secrets
 import shlex
-import signal
 import socket
 import ssl
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +45,7 @@ from metal_api.core.world import Environment
 from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.ports.rules import attachment
+from metal_api.running import Runnable, run
 from metal_api.servers import Servers
 from metal_api.state_folder import StartError, locked
 from metal_api.tls import CertificateAuthority
@@ -253,14 +252,14 @@ class Programs:
     qemu: qemu.Programs | None = None
 
 
-class Sandbox:
+class Sandbox(Runnable):
     """All services, started in the order of their dependencies and stopped in reverse order."""
 
     def __init__(self, options: Options, identity: Identity, programs: Programs) -> None:
+        super().__init__()
         self._options = options
         self._identity = identity
         self._programs = programs
-        self._endings: list[tuple[str, Callable[[], Awaitable[None]]]] = []
         self.world: MetalWorld | None = None
         self._ca_file = Path()
         self._trusted: Path | None = None
@@ -272,7 +271,7 @@ class Sandbox:
         clock = Clock(self._options.speed)
         names = await self._start_dns()
         servers = QemuMachines(state, identity.url("boot"), self._programs.qemu, QEMU_MACHINES) if self._programs.qemu is not None else None
-        artefact = servers.artefact if servers is not None else _no_artefact
+        artefact = servers.artefact if servers is not None else None
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
         clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
         self._ends("clusters", clusters.close)
@@ -332,10 +331,9 @@ class Sandbox:
         self._ca_file = ca.certificate_file.resolve()
         await self._listen("tls", metal, ca.server_context(identity.address))
         await self._serve_images(world, outside, removed, ca, public)
-        routing = asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses")
-        self._ends("elastic addresses", partial(_cancelled, routing))
+        self._ends_task(asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses"))
         if servers is not None:
-            self._ends("machines with QEMU", servers.close)
+            self._ends("machines with QEMU", servers.stop)
             await servers.start(world)
         # Last, since machines that were on send requests at once.
         await world.start()
@@ -376,15 +374,6 @@ class Sandbox:
 
     def _setting(self, group: str, name: str) -> bool:
         return self.world is not None and bool(self.world.settings[group][name])
-
-    async def stop(self) -> None:
-        """End everything that was started, whatever of it; a part that fails to end does not keep the others from it."""
-        while self._endings:
-            name, end = self._endings.pop()
-            try:
-                await end()
-            except Exception:
-                LOG.exception("%s did not end well", name)
 
     async def _listen_as_vendor(self, app: ASGIApp, ca: CertificateAuthority) -> None:
         address, listener = self._identity.vendor_address, Listener(app)
@@ -450,22 +439,10 @@ class Sandbox:
             raise StartError(f"cannot listen on {identity.address}:{identity.ports[name]} ({name}): {error}") from None
         self._ends(f"{name} listener", listener.close)
 
-    def _ends(self, name: str, end: Callable[[], Awaitable[None]]) -> None:
-        self._endings.append((name, end))
-
-
-def _no_artefact(_client: str, _path: str) -> None:
-    return None
-
 
 def _write_bundle(path: Path, system: str | None, own: Path) -> None:
     """Write the system's public CAs and one more."""
     path.write_bytes((Path(system).read_bytes() if system else b"") + own.read_bytes())
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 def pull_secret(mirror_registry: str) -> str:
@@ -477,29 +454,17 @@ def pull_secret(mirror_registry: str) -> str:
 
 
 async def _run(options: Options, identity: Identity, programs: Programs) -> int:
-    sandbox = Sandbox(options, identity, programs)
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
+    sandbox, ended = Sandbox(options, identity, programs), asyncio.Event()
     if options.until_eof:
-        threading.Thread(target=_read_to_the_end, args=(loop, ended), daemon=True).start()
-    try:
-        starting = asyncio.create_task(sandbox.start())
-        waiting = asyncio.create_task(ended.wait())
-        await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if not starting.done():
-            starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
-            with environment_file(options.state, sandbox.exports(), programs.control_plane.kubectl) as path:
-                _announce(sandbox.exports(), path)
-                await ended.wait()
-        waiting.cancel()
-        LOG.info("ending")
-    finally:
-        await sandbox.stop()
-    return 0
+        threading.Thread(target=_read_to_the_end, args=(asyncio.get_running_loop(), ended), daemon=True).start()
+
+    @contextlib.contextmanager
+    def ready() -> Iterator[None]:
+        with environment_file(options.state, sandbox.exports(), programs.control_plane.kubectl) as path:
+            _announce(sandbox.exports(), path)
+            yield
+
+    return await run(sandbox, ready, ended)
 
 
 def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:

@@ -18,6 +18,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from metal_api.state_folder import write_private
+
 NAME = "env.sh"
 
 
@@ -31,11 +33,7 @@ def environment_file(state: Path, exports: Mapping[str, str], kubectl: Path | No
         link = programs / "kubectl"
         link.unlink(missing_ok=True)
         link.symlink_to(kubectl)
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    fresh.touch(mode=0o600)
-    fresh.write_text(_text(state, exports, programs if kubectl is not None else None), encoding="utf-8")
-    fresh.replace(path)
+    write_private(path, _text(state, exports, programs if kubectl is not None else None))
     try:
         yield path
     finally:

@@ -199,12 +199,14 @@ class Store:
             self._commit()
             if self._past_kept:
                 self._remember(self._undo)
-            if self.observe is not None and self._changed:
-                self.observe(self._changes(self._undo))
         except BaseException:
             for table, id_, old in reversed(self._undo):
                 table.set(id_, old)
             raise
+        else:
+            # Not above: what is committed is not undone when an observer fails.
+            if self.observe is not None and self._changed:
+                self.observe(self._changes(self._undo))
         finally:
             self._undo = None
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import configparser
-import hashlib
 import secrets
 import shutil
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +22,10 @@ from typing import Final
 import openstack
 from rich.console import Console
 
-from metal_api.building import BuildError, cache_root, locked, run_step
+from metal_api.building import BuildError, ensure_environment
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.process import Child
+from metal_api.state_folder import write_private
 
 REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
 PROGRAM: Final = Path(__file__).with_name("standalone.py")
@@ -72,28 +71,10 @@ def ensure_ironic(progress: Console | None = None) -> Path:
 
     Blocks: call it before the event loop or in a thread. Raises :class:`EmbeddedError`.
     """
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:16]
-    folder = cache_root() / f"ironic-{digest}"
-    programs, mark = folder / "bin", folder / "complete"
-    if mark.exists():
-        return programs
-    console = progress or Console(stderr=True)
-    with locked(folder.with_suffix(".lock"), console, "Another process is installing Ironic; waiting for it."):
-        if mark.exists():
-            return programs
-        console.print("Installing Ironic, about a minute the first time, then never again.")
-        shutil.rmtree(folder, ignore_errors=True)
-        pip = [str(programs / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", "--no-deps"]
-        try:
-            run_step(console, "[1/2] making the virtual environment", [sys.executable, "-m", "venv", str(folder)], folder=folder.parent)
-            run_step(console, "[2/2] installing Ironic", [*pip, "--requirement", str(REQUIREMENTS)], folder=folder)
-        except BuildError as error:
-            raise EmbeddedError(
-                f"{error}\nIs the package index reachable (PIP_INDEX_URL, HTTPS_PROXY)? "
-                "An Ironic that runs elsewhere is named by --ironic-url."
-            ) from None
-        mark.touch()
-    return programs
+    try:
+        return ensure_environment("ironic", REQUIREMENTS, title="Ironic", takes="about a minute", progress=progress)
+    except BuildError as error:
+        raise EmbeddedError(f"{error} An Ironic that runs elsewhere is named by --ironic-url.") from None
 
 
 @dataclass(frozen=True)
@@ -120,7 +101,7 @@ class EmbeddedIronic:
         self.log = self._folder / "ironic.log"
         password = self._folder / "password"
         if not password.exists():
-            _write(password, secrets.token_urlsafe(32))
+            write_private(password, secrets.token_urlsafe(32))
         self.access = Access(f"http://127.0.0.1:{port}", USER, password.read_text(encoding="ascii"))
         # Without the option Ironic logs to standard error, which the child has in a file.
         self._child = Child(
@@ -173,7 +154,7 @@ class EmbeddedIronic:
         )
         if done.returncode:
             raise EmbeddedError(f"the environment of Ironic in {self._programs.parent} is damaged, remove it: {done.stderr.strip()[-300:]}")
-        _write(self._folder / "htpasswd", f"{USER}:{done.stdout}")
+        write_private(self._folder / "htpasswd", f"{USER}:{done.stdout}")
         parser = configparser.ConfigParser(interpolation=None, default_section="")
         parser.read_dict(self._settings())
         with (self._folder / "ironic.conf").open("w", encoding="utf-8") as file:
@@ -270,9 +251,3 @@ class EmbeddedIronic:
                 "instance_master_path": str(self._folder / "master"),
             },
         }
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that its owner alone may read."""
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")

@@ -235,7 +235,7 @@ class IronicMachines:
 
     def _boot_from(self, node: Node) -> list[dict[str, Any]]:
         """Return the patch that has a node boot from the boot service: its ISO, or what DHCP and the boot service serve by PXE."""
-        if str(node["boot_interface"]).endswith("virtual-media"):
+        if _has_virtual_media(node):
             # The BMC fetches the ISO from the boot service itself: Ironic's own web server need not be reachable for it.
             source: dict[str, Any] = {"boot_iso": f"{self._boot_url}/ipxe.iso", "ramdisk_image_download_source": "http"}
         else:
@@ -287,7 +287,7 @@ class IronicMachines:
         if target != "rebooting" and node["power_state"] == expected:
             return
         if target != "power off" and self._boots_from_network(device_id):
-            kind = "cdrom" if str(node["boot_interface"]).endswith("virtual-media") else "pxe"
+            kind = "cdrom" if _has_virtual_media(node) else "pxe"
             await self._request(lambda: self._client.boot_once(node_id, kind))
         await self._request(lambda: self._client.power(node_id, target))
         # Ironic sets the power state of a reboot before it is over: the node is locked until then.
@@ -390,6 +390,10 @@ class IronicMachines:
         self._nodes, self._answered, self._ended = nodes, time.monotonic(), serial
         self._polled.set()
         self._polled = asyncio.Event()
+
+
+def _has_virtual_media(node: Node) -> bool:
+    return str(node["boot_interface"]).endswith("virtual-media")
 
 
 def _is_passing(error: IronicError) -> bool:

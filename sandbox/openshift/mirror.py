@@ -74,9 +74,7 @@ def keyring(state_dir: Path) -> Path:
     return state_dir / KEYRING_FILE
 
 
-def create_mirror_app(
-    state_dir: Path, python: str, base_url: str, artefact: Callable[[str, str], Path | None] = lambda _client, _path: None
-) -> Starlette:
+def create_mirror_app(state_dir: Path, python: str, base_url: str, artefact: Callable[[str, str], Path | None] | None = None) -> Starlette:
     """Make the mirror's tree below ``state_dir`` and return the application that serves it (paths from ``/pub/`` on).
 
     ``python``: interpreter that has the sandbox's requirements, for the installer's first line. ``base_url``: how clients
@@ -91,7 +89,8 @@ def create_mirror_app(
 
     def answering(folder: Path) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            instead = artefact(request.client.host if request.client is not None else "", request.url.path)
+            client = request.client.host if request.client is not None else ""
+            instead = artefact(client, request.url.path) if artefact is not None else None
             if instead is not None:
                 return FileResponse(instead, media_type="application/octet-stream")
             return await asyncio.to_thread(_answer, folder, request)

@@ -10,9 +10,7 @@ sandbox, and the versions sushy-tools needs are not to be balanced with those of
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +19,7 @@ from typing import Final, Literal
 
 from rich.console import Console
 
-from metal_api.building import BuildError, cache_root, locked, run_step
+from metal_api.building import BuildError, ensure_environment
 from metal_api.process import Child
 from sandbox.rack.model import RackConfig, RackError, RackMachine
 
@@ -37,25 +35,11 @@ def ensure_emulator(progress: Console | None = None) -> Path:
 
     Blocks: call it before the event loop or in a thread. Raises :class:`RackError`.
     """
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:16]
-    folder = cache_root() / f"rack-{digest}"
-    python, mark = folder / "bin" / "python", folder / "complete"
-    if mark.exists():
-        return python
-    console = progress or Console(stderr=True)
-    with locked(folder.with_suffix(".lock"), console, "Another process is installing the Redfish emulator; waiting for it."):
-        if mark.exists():
-            return python
-        console.print("Installing the Redfish emulator, a few seconds the first time, then never again.")
-        shutil.rmtree(folder, ignore_errors=True)
-        pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", "--no-deps"]
-        try:
-            run_step(console, "[1/2] making the virtual environment", [sys.executable, "-m", "venv", str(folder)], folder=folder.parent)
-            run_step(console, "[2/2] installing sushy-tools", [*pip, "--requirement", str(REQUIREMENTS)], folder=folder)
-        except BuildError as error:
-            raise RackError(f"{error}\nIs the package index reachable (PIP_INDEX_URL, HTTPS_PROXY)?") from None
-        mark.touch()
-    return python
+    try:
+        programs = ensure_environment("rack", REQUIREMENTS, title="the Redfish emulator", takes="a few seconds", progress=progress)
+    except BuildError as error:
+        raise RackError(str(error)) from None
+    return programs / "python"
 
 
 class Rack:

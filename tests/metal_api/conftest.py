@@ -172,6 +172,17 @@ class Sandbox:
 
 
 @asynccontextmanager
+async def clients(url: str, token: str, hooks: Sequence[Any]) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
+    """A client of the Metal API with a token, whose answers go through ``hooks``, and one of the control API."""
+    headers, then = {"X-Auth-Token": token}, {"response": list(hooks)}
+    async with (
+        httpx.AsyncClient(base_url=f"{url}/metal/v1", headers=headers, timeout=20, verify=NO_TLS, event_hooks=then) as api,
+        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
+    ):
+        yield api, control
+
+
+@asynccontextmanager
 async def sandbox_in(
     state: Path,
     *,
@@ -204,17 +215,7 @@ async def sandbox_in(
         boot_port: create_boot_app(world),
         metadata_port: create_metadata_app(world),
     }
-    async with (
-        serving(apps),
-        httpx.AsyncClient(
-            base_url=f"{url}/metal/v1",
-            headers={"X-Auth-Token": world.token},
-            timeout=20,
-            verify=NO_TLS,
-            event_hooks={"response": hooks},
-        ) as api,
-        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
-    ):
+    async with serving(apps), clients(url, world.token, hooks) as (api, control):
         await world.start()
         try:
             yield Sandbox(world, machines, url, api, control, boot_url, metadata_url)

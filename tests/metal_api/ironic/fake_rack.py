@@ -28,7 +28,7 @@ from metal_api.world import MetalWorld
 from sandbox.loopback import PUBLIC, private_network
 from sandbox.machines.with_servers import WithServers
 from sandbox.metal_control import control_app
-from tests.metal_api.conftest import NO_TLS, Sandbox, ScriptedMachines, machine_client, serving
+from tests.metal_api.conftest import Sandbox, ScriptedMachines, clients, machine_client, serving
 from tests.ports import free_ports
 
 R = TypeVar("R")
@@ -249,17 +249,7 @@ async def rack_api(
         boot_port: create_boot_app(world, media),
         metadata_port: create_metadata_app(world),
     }
-    async with (
-        serving(apps),
-        httpx.AsyncClient(
-            base_url=f"{url}/metal/v1",
-            headers={"X-Auth-Token": world.token},
-            timeout=20,
-            verify=NO_TLS,
-            event_hooks={"response": list(hooks)},
-        ) as api,
-        httpx.AsyncClient(base_url=f"{url}/_sandbox", timeout=60, verify=NO_TLS) as control,
-    ):
+    async with serving(apps), clients(url, world.token, hooks) as (api, control):
         await backend.start(world)
         await world.start()
         try:

@@ -5,19 +5,10 @@ Other plans are simulated beside them. The fixture ``sandbox`` is that of this f
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
-from tests.metal_api import (
-    test_accounts,
-    test_bgp,
-    test_catalogue,
-    test_client_bodies,
-    test_contract,
-    test_devices,
-    test_gateways,
-    test_http,
-    test_network,
-)
+FILES: Final = ("accounts", "bgp", "catalogue", "client_bodies", "contract", "devices", "gateways", "http", "network")
 
 OTHERWISE: Final = {
     "test_capacity": "the capacity is that of the nodes and no setting",
@@ -27,15 +18,6 @@ OTHERWISE: Final = {
 """Tests of what servers do otherwise, and why."""
 
 # Tests and the fixtures of these files, which pytest collects here once more.
-for _module in (
-    test_accounts,
-    test_bgp,
-    test_catalogue,
-    test_client_bodies,
-    test_contract,
-    test_devices,
-    test_gateways,
-    test_http,
-    test_network,
-):
+for _file in FILES:
+    _module = import_module(f"tests.metal_api.test_{_file}")
     globals().update({name: value for name, value in vars(_module).items() if not name.startswith("_") and name not in OTHERWISE})

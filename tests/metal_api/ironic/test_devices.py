@@ -1,4 +1,4 @@
-"""Devices that are nodes of an Ironic: ordered, powered, reinstalled, deleted, and what is told of each failure."""
+"""Devices that are nodes of an Ironic: ordered, powered, reinstalled, deleted, and the events of each failure."""
 
 from __future__ import annotations
 

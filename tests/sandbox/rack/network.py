@@ -28,7 +28,7 @@ ip link set {BRIDGE} up
 echo ready
 exec sleep infinity
 """
-# iPXE of 2019 waits 13 seconds for a router advertisement, and 3 for a proxy of DHCP unless option 175 tells that there is none.
+# iPXE of 2019 waits 13 seconds for a router advertisement, and 3 for a proxy of DHCP unless option 175 says that there is none.
 _DHCP = f"""
 port=0
 interface={BRIDGE}

@@ -72,7 +72,7 @@ def _write_uefi_disk(disk: Path) -> None:
     disk.parent.mkdir(parents=True, exist_ok=True)
     start, loader, raw = disk.with_name("start.cfg"), disk.with_name("grub.efi"), disk.with_suffix(".raw")
     start.write_text("echo BOOTED DISK\nhalt\n")
-    # It finds this file on the disk alone, thus only if it is told where it was loaded from.
+    # It finds this file on the disk alone, thus only if it knows where it was loaded from.
     options = ["-O", "x86_64-efi", "-d", "/usr/lib/grub/x86_64-efi", "-p", "/system", "-o", str(loader)]
     subprocess.run(["grub-mkimage", *options, "echo", "fat", "halt", "normal"], check=True)
     subprocess.run(["/usr/sbin/mkfs.fat", "-C", raw, "4096"], check=True, capture_output=True)

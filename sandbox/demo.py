@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import asyncssh
 import httpx
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -31,7 +32,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from metal_api.state_folder import StartError
+from metal_api.state_folder import StartError, write_private
 from sandbox import qemu
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
@@ -155,7 +156,29 @@ class Demo:
         if self.machines == "qemu":
             qemu.use_name_server(self.folder)
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        self._register_key()
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
+
+    def _register_key(self) -> None:
+        """Give the user an SSH key: a failure bundle has the serial consoles of all machines then."""
+        key, file = asyncssh.generate_private_key("ssh-ed25519"), self.folder / "ssh-key"
+        write_private(file, key.export_private_key())
+        environment = self.sandbox.environment
+        httpx.post(
+            f"{environment['METAL_API_URL']}/ssh-keys",
+            headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]},
+            json={"label": "demo", "key": key.export_public_key().decode("ascii")},
+        ).raise_for_status()
+        self._edit("    # metal_console_key: ~/.ssh/id_ed25519\n", f"    metal_console_key: {file}\n    openshift_gather_logs: true\n")
+
+    def _edit(self, old: str, new: str) -> str:
+        """Replace a line of the inventory; returns its text before."""
+        path = self.inventory / "01-cluster.yml"
+        before = path.read_text(encoding="utf-8")
+        if old not in before:
+            raise DemoError(f"{path.name} has no line {old.strip()!r} to edit")
+        path.write_text(before.replace(old, new, 1), encoding="utf-8")
+        return before
 
     def _building(self, line: str) -> None:
         if " INFO " not in line:
@@ -213,16 +236,12 @@ class Demo:
 
     def _boot_machine(self) -> None:
         """Add a machine with real firmware as a worker, run a pod on it, and give it back."""
-        path = self.inventory / "01-cluster.yml"
-        before = path.read_text(encoding="utf-8")
         mark = "        # infra:\n"
-        if mark not in before:
-            raise DemoError(f"{path.name} has no place for another pool")
         lines = ["boots:", "  hosts:", "    boots-0:", "  vars:", f"    metal_plan: {QEMU_PLAN}"]
         # The devices of the vendor have their console at another port.
         lines.append("    openshift_consoles: [tty0, 'ttyS0,115200n8']")
         pool = "".join(f"        {line}\n" for line in lines)
-        path.write_text(before.replace(mark, pool + mark, 1), encoding="utf-8")
+        before = self._edit(mark, pool + mark)
         self.explain(
             f"{len(self.steps)} · A machine that boots",
             "A pool of one machine with real firmware is added to inventory/01-cluster.yml: QEMU behind a Redfish BMC that Ironic drives. "
@@ -236,7 +255,7 @@ class Demo:
             self._expect_nodes(6)
         with self.timed(Step("a pod on it", "")):
             self._run_pod(f"boots-0.{CLUSTER}")
-        path.write_text(before, encoding="utf-8")
+        (self.inventory / "01-cluster.yml").write_text(before, encoding="utf-8")
         self.explain(
             f"{len(self.steps)} · It leaves",
             "The pool is taken out again: the node is emptied and the device deleted. Ironic's agent boots there and cleans the disk. "
@@ -473,10 +492,15 @@ class Demo:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def _keep_logs(self) -> None:
-        """Copy consoles and Ironic's log beside the log of the demo: the folder is removed."""
+        """Copy failure bundles, consoles and Ironic's log beside the log of the demo: the folder is removed."""
         folder = self.folder / "state" / "qemu"
         for file in (*folder.glob("rack/*/console.log"), *folder.glob("ironic/ironic.log")):
             shutil.copyfile(file, self.log.with_suffix(f".{file.parent.name}-{file.name}"))
+        for bundle in self.cluster.parent.glob(f"{CLUSTER}-failed-*.tar.gz"):
+            kept = self.log.with_suffix(f".{bundle.name}")
+            shutil.copyfile(bundle, kept)
+            kept.chmod(0o600)
+            self.console.print(f"The failure bundle, with the serial consoles of the machines: [bold]{kept}[/]", soft_wrap=True)
 
 
 @contextmanager

@@ -170,8 +170,12 @@ class _Backend(IronicMachines):
         folder = self._machines / hw.device_id
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         link = folder / "console.log"
-        link.unlink(missing_ok=True)
-        link.symlink_to(self._console_of(hw.server_id or ""))
+        if not link.is_symlink():
+            console = self._console_of(hw.server_id or "")
+            if console.exists():
+                # What the device before has written is not for this one's user.
+                console.replace(console.with_suffix(".old"))
+            link.symlink_to(console)
         await super().install(hw)
 
     async def remove(self, device_id: str) -> None:

@@ -80,6 +80,7 @@ from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN
 from sandbox.proxy import Proxy
 from sandbox.qemu import QemuMachines
+from sandbox.serial_consoles import SerialConsoles
 from sandbox.shell import environment_file
 
 LOG = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
 """The range for ports that are not specified: below the ephemeral ports, which an outgoing connection could take between check and start,
 and below those of published boot files."""
-SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registry", "proxy")
+SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registry", "proxy", "sos")
 
 
 Kubelets = Literal["pretended", "real"]
@@ -145,7 +146,7 @@ def serve(options: Options) -> int:
     """Run a sandbox until SIGINT, SIGTERM or, by choice, the end of standard input. Raises :class:`StartError` when it cannot start."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # A line for each request of a machine would hide everything else; the journal has the important ones.
-    for chatty in ("httpx", "httpcore", "uvicorn"):
+    for chatty in ("httpx", "httpcore", "uvicorn", "asyncssh"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with locked(options.state, "sandbox"):
@@ -331,6 +332,7 @@ class Sandbox(Runnable):
         self._ca_file = ca.certificate_file.resolve()
         await self._listen("tls", metal, ca.server_context(identity.address))
         await self._serve_images(world, outside, removed, ca, public)
+        await self._serve_consoles(world)
         self._ends_task(asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses"))
         if servers is not None:
             self._ends("machines with QEMU", servers.stop)
@@ -372,6 +374,15 @@ class Sandbox(Runnable):
         await proxy.open(identity.address, identity.ports["proxy"])
         self._ends("proxy", proxy.close)
 
+    async def _serve_consoles(self, world: MetalWorld) -> None:
+        identity, state = self._identity, self._options.state
+        consoles = SerialConsoles(world, state / "machines", state / "sos_host_key")
+        try:
+            await consoles.open(identity.address, identity.ports["sos"])
+        except OSError as error:
+            raise StartError(f"cannot listen on {identity.address}:{identity.ports['sos']} (sos): {error}") from None
+        self._ends("serial consoles", consoles.close)
+
     def _setting(self, group: str, name: str) -> bool:
         return self.world is not None and bool(self.world.settings[group][name])
 
@@ -401,6 +412,8 @@ class Sandbox(Runnable):
             "METAL_API_CA_FILE": str(self._ca_file),
             "METAL_AUTH_TOKEN": self.world.token,
             "METAL_PROJECT_ID": self.world.project_id,
+            # Serial consoles over SSH, with a key of the project or the user.
+            "METAL_CONSOLE_HOST": f"{identity.address}:{identity.ports['sos']}",
             "OPENSHIFT_MIRROR_URL": f"{root}/pub/openshift-v4",
             "OPENSHIFT_DNS_SERVER": identity.address,
             "OPENSHIFT_DNS_PORT": str(identity.ports["dns"]),

@@ -34,11 +34,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The files by name (C(contents)), and the collectors without an answer (C(missing)).
+  description:
+    - The files by name (C(contents)), the collectors without an answer (C(missing)), and the SSH addresses of the serial consoles
+      (C(consoles)).
   type: dict
   sample:
     contents: {devices.json: [], nodes.json: []}
     missing: [cluster]
+    consoles:
+      - hostname: worker-0.demo.metal.test
+        state: provisioning
+        user: 7f4a9d60-4e7d-4f5c-9f0e-0d2a6a3b9d11
+        host: sos.da.example.com
+        port: 0
 """
 
 from collections.abc import Callable, Mapping

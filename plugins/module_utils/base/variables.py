@@ -1703,7 +1703,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "bool",
             "Whether the failure bundle contains logs of programs, redacted, those in the cluster's folder and those of "
             "the bootstrap device over SSH, with the keys of the SSH agent or the key that the installer created. Logs "
-            "of the control plane need a key of the agent.",
+            "of the control plane need a key of the agent. Also what the serial consoles at O(metal_console_host) show.",
             default=False,
             options=("gather_logs",),
         ),
@@ -1736,9 +1736,19 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "metal_console_host",
             "str",
-            "SSH host of the serial consoles; C(METRO) stands for the metro code of the device.",
-            default="sos.METRO.platformequinix.com",
+            "SSH host of the serial consoles, with its port after a colon if it is not 22; C(METRO) stands for the metro code "
+            "of the device. The user is the id of the device. Empty if there are none.",
+            default="",
+            example="sos.METRO.example.com",
             options=("gather_console_host",),
+        ),
+        Variable(
+            "metal_console_key",
+            "str",
+            "File of the private key for the serial consoles, whose public key is an SSH key of the project or of a user with "
+            "access to it. Empty is the SSH agent and the usual files.",
+            default="",
+            options=("gather_console_key",),
         ),
     ),
     "Status": (

@@ -47,7 +47,10 @@ REFUSED = ("name", "signer", "node", "requestor", "reason")
 
 
 def failure_contents(collected: Data) -> dict[str, Any]:
-    """Return ``contents``, the files of the bundle by name, and ``missing``, the collectors without an answer.
+    """Return ``contents``, the files of the bundle by name, ``missing``, the collectors without an answer, and ``consoles``.
+
+    ``consoles`` has for each device ``hostname``, ``state`` and where its serial console is: ``user``, ``host`` and ``port``, 0 for that
+    of SSH.
 
     ``collected`` has what the tasks of the role ``gather`` registered: ``failure``, ``versions``, ``belongings``, ``hostnames``,
     ``devices``, ``events``, ``event_count``, ``cluster``, ``verdicts``, ``logs``, ``console_host`` and ``failed``, the collectors that
@@ -55,6 +58,8 @@ def failure_contents(collected: Data) -> dict[str, Any]:
     """
     results = {name: mapping(collected.get(name)) for name in ("devices", "events", "cluster", "verdicts", "logs")}
     devices = mappings(results["devices"].get("devices"))
+    console_host = text(collected.get("console_host"))
+    consoles = [_console(device, console_host) for device in devices] if console_host else []
     unjudged = _unjudged(collected.get("hostnames"), results)
     contents: dict[str, Any] = {
         "failure.json": _failure(mapping(collected.get("failure"))),
@@ -62,7 +67,7 @@ def failure_contents(collected: Data) -> dict[str, Any]:
         "inventory.json": _inventory(collected.get("hostnames"), devices),
         "belongings.json": _belongings(mapping(collected.get("belongings"))),
         "devices.json": _answer(results["devices"], "devices", _device),
-        "consoles.txt": "".join(_console(device, text(collected.get("console_host"))) for device in devices),
+        "consoles.txt": "".join(map(_console_line, consoles)),
         "events.json": _events(results["events"], devices, collected.get("event_count")),
         "cluster.json": _only(results["cluster"], CLUSTER),
         "nodes.json": mappings(results["cluster"].get("nodes")),
@@ -81,7 +86,7 @@ def failure_contents(collected: Data) -> dict[str, Any]:
     names = {"certificate_requests": "verdicts", "bootstrap_logs": "logs"}
     silent = [name for name, has in answered.items() if not has and not results[names.get(name, name)].get("skipped")]
     failed = [str(name) for name in collected.get("failed") or []]
-    return {"contents": contents, "missing": list(dict.fromkeys([*failed, *silent]))}
+    return {"contents": contents, "missing": list(dict.fromkeys([*failed, *silent])), "consoles": consoles}
 
 
 def _only(item: Data, names: Iterable[str]) -> dict[str, Any]:
@@ -135,10 +140,20 @@ def _device(device: Data) -> dict[str, Any]:
     return {**_only(device, DEVICE), "ownership_tags": ours}
 
 
-def _console(device: Data, host: str) -> str:
-    """Return how a device's serial console is reached: the one place where firmware and the first boot can be watched."""
-    name = host.replace("METRO", text(device.get("metro")))
-    return f"{text(device.get('hostname'))} ({text(device.get('state'))}): ssh {text(device.get('id'))}@{name}\n"
+def _console(device: Data, template: str) -> dict[str, Any]:
+    """Return where a device's serial console is, the one place where firmware and the first boot can be watched."""
+    address = template.replace("METRO", text(device.get("metro")))
+    host, colon, port = address.rpartition(":")
+    # Other colons without brackets are those of an IPv6 address.
+    if not colon or not port.isdecimal() or (":" in host and not host.endswith("]")):
+        host, port = address, "0"
+    device_parts = {"hostname": text(device.get("hostname")), "state": text(device.get("state")), "user": text(device.get("id"))}
+    return {**device_parts, "host": host.strip("[]"), "port": int(port)}
+
+
+def _console_line(console: Data) -> str:
+    port = f"-p {console['port']} " if console["port"] else ""
+    return f"{console['hostname']} ({console['state']}): ssh {port}{console['user']}@{console['host']}\n"
 
 
 def _events(result: Data, devices: list[Data], count: Any) -> Any:

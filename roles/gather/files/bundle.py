@@ -9,12 +9,13 @@ Usage: bundle.py PATH, with this as JSON on standard input (where no list of pro
 - ``folder``, the cluster's, with ``folder_files`` and ``folder_secrets``: patterns of files below it to put in, and of files that hold
   nothing but secrets. What is not there is passed over;
 - ``files``: paths of further files and folders to put in; archives among them are opened;
+- ``consoles``, serial consoles to read (``consoles.py`` beside this file), and ``console_key``, the file of the private key for that;
 - ``secrets``: texts, lists or dictionaries of which every text is a secret;
 - ``keep``: how many archives of this cluster are kept, the newest ones. 0 or nothing keeps all.
 
-Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries``, ``left_out``, ``redacted`` (how often something was taken
-out) and ``deleted``, the older archives. Only what this program has written is deleted: a file with such a name that has no such contents
-stays, and does not count.
+Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries``, ``left_out``, ``missing`` (``consoles`` if one could not
+be read), ``redacted`` (how often something was taken out) and ``deleted``, the older archives. Only what this program has written is
+deleted: a file with such a name that has no such contents stays, and does not count.
 
 What is secret is found by ``plugins/module_utils/base/redaction.py`` of the same collection. Nothing but Python's own library is used,
 since this runs on the computer Ansible runs on.
@@ -38,9 +39,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.redaction import Redactor, secrets_in
+    from ansible_collections.equinix_metal.openshift.roles.gather.files.consoles import read_consoles
 else:
     # A program, not a plugin: nothing here loads collections.
-    sys.path.append(str(Path(__file__).resolve().parents[3] / "plugins" / "module_utils" / "base"))
+    sys.path += [str(Path(__file__).resolve().parents[3] / "plugins" / "module_utils" / "base"), str(Path(__file__).resolve().parent)]
+    from consoles import read_consoles
     from redaction import Redactor, secrets_in
 
 NAME = re.compile(r"(?P<cluster>.+)-failed-[0-9]{8}T[0-9]{6}Z\.tar\.gz", re.DOTALL)
@@ -83,23 +86,23 @@ class Archive:
             elif path.is_file():
                 self._add_content(name, path.read_bytes(), ARCHIVES_DEEP)
             else:
-                self._leave_out(name, "there is no such file")
+                self.leave_out(name, "there is no such file")
         except OSError as error:
-            self._leave_out(name, error.strerror or str(error))
+            self.leave_out(name, error.strerror or str(error))
 
     def _add_content(self, name: str, content: bytes, depth: int) -> None:
         text = _text(content)
         if text is not None:
             self._add_text(name, text)
         elif not depth:
-            self._leave_out(name, "an archive too deep in others")
+            self.leave_out(name, "an archive too deep in others")
         else:
             try:
                 for inner, unpacked in _unpacked(name, content):
                     self._add_content(inner, unpacked, depth - 1)
             except (OSError, EOFError, tarfile.TarError, zlib.error):
                 # Nobody can say what is in it, so nobody can say that there is no secret in it.
-                self._leave_out(name, "neither text nor an archive")
+                self.leave_out(name, "neither text nor an archive")
 
     def _add_text(self, name: str, text: str) -> None:
         if len(text) > LARGEST:
@@ -107,10 +110,10 @@ class Archive:
             text = text[-LARGEST:].partition("\n")[2]
             cut, end, rest = text.partition("-----END")
             text = rest if end and "-----BEGIN" not in cut else text
-            self._leave_out(name, f"all but its last {LARGEST} characters")
+            self.leave_out(name, f"all but its last {LARGEST} characters")
         self._entries[_safe(self._redactor.text(name))] = self._redactor.text(text).encode()
 
-    def _leave_out(self, name: str, reason: str) -> None:
+    def leave_out(self, name: str, reason: str) -> None:
         self.left_out.append({"name": self._redactor.text(name), "reason": reason})
 
     def write(self, path: Path) -> None:
@@ -209,11 +212,25 @@ def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
         archive.add_data(name, value)
     for file in [*below(asked, "folder_files"), *map(Path, asked.get("files", []))]:
         archive.add_file(file)
+    for console in read_consoles(asked.get("consoles", []), asked.get("console_key", "")):
+        name = f"consoles/{console.hostname}.log"
+        if console.text:
+            archive.add_data(name, console.text)
+        if console.problem:
+            archive.leave_out(name, console.problem)
     if archive.left_out:
         archive.add_data("left-out.json", archive.left_out)
     archive.write(path)
     deleted = prune(path, keep)
-    return {"path": str(path), "entries": archive.names, "left_out": archive.left_out, "redacted": redactor.count, "deleted": deleted}
+    missing = ["consoles"] if any(each["name"].startswith("consoles/") for each in archive.left_out) else []
+    return {
+        "path": str(path),
+        "entries": archive.names,
+        "left_out": archive.left_out,
+        "missing": missing,
+        "redacted": redactor.count,
+        "deleted": deleted,
+    }
 
 
 def main() -> None:

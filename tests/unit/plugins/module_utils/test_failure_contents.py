@@ -106,6 +106,33 @@ def test_contents_have_all_listed_attributes() -> None:
     assert "gather-bootstrap.json" not in found
 
 
+@pytest.mark.parametrize(
+    ("template", "host", "port", "line"),
+    [
+        ("sos.METRO.example.com", "sos.da.example.com", 0, "ssh 7f4a@sos.da.example.com"),
+        ("127.0.0.1:8810", "127.0.0.1", 8810, "ssh -p 8810 7f4a@127.0.0.1"),
+        ("[2001:db8::1]:22", "2001:db8::1", 22, "ssh -p 22 7f4a@2001:db8::1"),
+        ("2001:db8::1", "2001:db8::1", 0, "ssh 7f4a@2001:db8::1"),
+    ],
+)
+def test_addresses_of_serial_consoles(template: str, host: str, port: int, line: str) -> None:
+    found = failure_contents({**COLLECTED, "console_host": template})
+    assert found["consoles"][0] == {
+        "hostname": "worker-0.demo.metal.test",
+        "state": "provisioning",
+        "user": "7f4a",
+        "host": host,
+        "port": port,
+    }
+    assert line in found["contents"]["consoles.txt"]
+
+
+def test_a_service_without_consoles_over_ssh() -> None:
+    found = failure_contents({**COLLECTED, "console_host": ""})
+    assert found["consoles"] == []
+    assert found["contents"]["consoles.txt"] == ""
+
+
 def test_every_collector_has_answered() -> None:
     assert failure_contents(COLLECTED)["missing"] == []
 
@@ -152,6 +179,6 @@ def test_malformed_results_are_no_error(name: str, value: Any) -> None:
 
 def test_the_filter_requires_a_dictionary() -> None:
     select = FilterModule().filters()["failure_contents"]
-    assert set(select({})) == {"contents", "missing"}
+    assert set(select({})) == {"contents", "missing", "consoles"}
     with pytest.raises(Exception, match="the input has to be a dictionary of results"):
         select([])

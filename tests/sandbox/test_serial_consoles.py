@@ -1,0 +1,135 @@
+"""Serial consoles over SSH, with the real client."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sandbox.testing.process import RunningSandbox
+
+pytestmark = pytest.mark.debian("openssh-server")
+
+
+class Lab:
+    """A sandbox with one device, and the SSH keys of a user in it."""
+
+    def __init__(self, folder: Path, sandbox: RunningSandbox) -> None:
+        self.folder, self.sandbox = folder, sandbox
+        environment = sandbox.environment
+        self.address, _colon, self.port = environment["METAL_CONSOLE_HOST"].rpartition(":")
+        self.api = httpx.Client(
+            base_url=environment["METAL_API_URL"], headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, timeout=30
+        )
+        self.project = environment["METAL_PROJECT_ID"]
+
+    def key(self, name: str) -> Path:
+        """Return a new private key; its public half is beside it."""
+        file = self.folder / name
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
+        return file
+
+    def register(self, path: str, key: Path) -> None:
+        body = {"label": key.name, "key": key.with_suffix(".pub").read_text(encoding="ascii")}
+        assert self.api.post(path, json=body).status_code == 201
+
+    def order(self) -> str:
+        body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "hostname": "m0", "userdata": "#!ipxe\nexit"}
+        answer = self.api.post(f"/projects/{self.project}/devices", json=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    def command(self, key: Path, device: str, *command: str) -> list[str]:
+        options = ("BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR")
+        words = [word for each in options for word in ("-o", each)]
+        return ["ssh", "-F", "none", *words, "-i", str(key), "-p", self.port, f"{device}@{self.address}", *command]
+
+    def run(self, key: Path, device: str, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(key, device, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def console(self, device: str) -> Path:
+        return self.sandbox.directory / "machines" / device / "console.log"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000) as running:
+        yield Lab(tmp_path, running)
+
+
+def until(condition: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_the_log_of_a_console_is_for_keys_of_the_project_and_its_users(lab: Lab) -> None:
+    ours, of_user, foreign = lab.key("ours"), lab.key("of-user"), lab.key("foreign")
+    lab.register(f"/projects/{lab.project}/ssh-keys", ours)
+    lab.register("/ssh-keys", of_user)
+    other = lab.api.post("/projects", json={"name": "other"}).json()["id"]
+    lab.register(f"/projects/{other}/ssh-keys", foreign)
+    device = lab.order()
+    until(lambda: "iPXE" in (lab.console(device).read_text() if lab.console(device).exists() else ""), "the firmware writes")
+    for key in (ours, of_user):
+        read = lab.run(key, device, "log")
+        assert (read.returncode, read.stderr) == (0, "")
+        assert "iPXE" in read.stdout
+    for key, name in ((foreign, device), (ours, "root"), (ours, device.upper())):
+        refused = lab.run(key, name, "log")
+        assert refused.returncode == 255
+        assert "Permission denied (publickey)" in refused.stderr
+    assert lab.run(ours, device, "cat /etc/passwd").returncode == 127
+    assert lab.api.delete(f"/devices/{device}").status_code == 204
+    until(lambda: lab.run(ours, device, "log").returncode == 255, "the console of a deleted device is closed")
+
+
+def test_a_session_shows_what_comes_and_a_device_has_one(lab: Lab) -> None:
+    key = lab.key("ours")
+    lab.register("/ssh-keys", key)
+    device = lab.order()
+    until(lab.console(device).exists, "the device has a console")
+    with subprocess.Popen(
+        lab.command(key, device), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as session:
+        assert session.stdout is not None
+        assert session.stderr is not None
+        assert "read-only" in session.stderr.readline()
+        second = lab.run(key, device)
+        assert second.returncode == 1
+        assert "Another session has the serial console" in second.stderr
+        with lab.console(device).open("a", encoding="ascii") as console:
+            console.write("a line of now\n")
+        while "a line of now" not in session.stdout.readline():
+            pass
+        session.terminate()
+    until(lambda: _follows(lab, key, device), "the console is free again")
+
+
+def _follows(lab: Lab, key: Path, device: str) -> bool:
+    with subprocess.Popen(lab.command(key, device), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as session:
+        assert session.stderr is not None
+        follows = "read-only" in session.stderr.readline()
+        session.terminate()
+    return follows
+
+
+def test_the_host_key_stays_the_same(lab: Lab) -> None:
+    def scanned() -> str:
+        command = ["ssh-keyscan", "-t", "ed25519", "-p", lab.port, lab.address]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+
+    before = scanned()
+    assert "ssh-ed25519" in before
+    assert (lab.sandbox.directory / "sos_host_key").stat().st_mode & 0o077 == 0
+    lab.sandbox.kill()
+    lab.sandbox.start()
+    assert scanned() == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import re
 import stat
 import tarfile
 import urllib.parse
@@ -189,7 +188,8 @@ def test_a_secret_in_the_events_of_a_device_is_redacted(user: User) -> None:
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])
     assert device["id"] in entries["devices.json"]
-    assert re.search(rf"ssh {device['id']}@sos\.", entries["consoles.txt"])
+    host, _colon, port = user.environment["METAL_CONSOLE_HOST"].rpartition(":")
+    assert f"ssh -p {port} {device['id']}@{host}" in entries["consoles.txt"]
     events = json.loads(entries["events.json"])
     assert {event.get("hostname") for event in events if event["device_id"] == device["id"]} == {f"worker-0.{NAME}"}
     assert "lets no machine join" in json.loads(entries["certificate-requests.json"])["not_judged"]

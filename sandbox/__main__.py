@@ -9,6 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from sandbox.rack.model import Firmware, firmware_of_machines
+
 DESCRIPTION = """\
 A simulated data centre for tests and rehearsals: the Metal API, machines that boot from the network, a mirror, DNS, and a real Kubernetes
 API for each cluster. Everything is on loopback, and free.
@@ -70,10 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--machines",
-        choices=("simulated", "qemu"),
+        type=_machines,
         default="simulated",
-        help="qemu: also a server with real firmware, of plan qemu.small.x86 in metro da; all is in a network namespace then "
-        "(default: %(default)s)",
+        metavar="KIND",
+        help="simulated, or qemu: also a server with real firmware, of plan qemu.small.x86 in metro da; qemu:bios,uefi has two, with this "
+        "firmware; all is in a network namespace then (default: %(default)s)",
     )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
@@ -105,7 +108,7 @@ def _run(chosen: argparse.Namespace, given: list[str]) -> int:
             if chosen.kubelets == "real":
                 ensure_kubelet()
             return 0
-        if chosen.machines == "qemu":
+        if chosen.machines:
             qemu.enter("sandbox", given)
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
         return serve(
@@ -125,6 +128,13 @@ def _run(chosen: argparse.Namespace, given: list[str]) -> int:
     except (StartError, BinariesError) as error:
         print(f"sandbox: {error}", file=sys.stderr)
         return 1
+
+
+def _machines(text: str) -> tuple[Firmware, ...]:
+    try:
+        return firmware_of_machines(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _speed(text: str) -> float:

@@ -34,6 +34,7 @@ from rich.text import Text
 
 from metal_api.state_folder import StartError, write_private
 from sandbox import qemu
+from sandbox.rack.model import firmware_of_machines
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write, write_ansible_config
@@ -103,7 +104,7 @@ class Demo:
     ) -> None:
         self.console = console
         self.verbose = verbose
-        self.machines = machines
+        self.has_qemu = bool(firmware_of_machines(machines))
         self.log = log
         self.steps: list[Step] = []
         self.folder = Path(tempfile.mkdtemp(prefix="openshift-demo-"))
@@ -127,7 +128,7 @@ class Demo:
         with self._cleaned_up():
             self._start()
             self._install()
-            if self.machines == "qemu":
+            if self.has_qemu:
                 self._boot_machine()
             else:
                 self._scale("0:4", "worker-[0:1] becomes worker-[0:4]: three workers more", 5)
@@ -153,7 +154,7 @@ class Demo:
             self.console.status("starting (the first time ever it builds programs of Kubernetes, for minutes)"),
         ):
             self.sandbox.start()
-        if self.machines == "qemu":
+        if self.has_qemu:
             qemu.use_name_server(self.folder)
         shutil.copytree(REPOSITORY / "inventory", self.inventory)
         self._register_key()
@@ -537,12 +538,24 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
     return found
 
 
+def _machines(text: str) -> str:
+    try:
+        firmware_of_machines(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox demo", description="A cluster's life in a few minutes, in the sandbox.")
     parser.add_argument("--speed", type=float, default=120.0, help="simulated seconds per second in the machines (default %(default)g)")
     parser.add_argument("--kubelets", choices=("pretended", "real"), help="as of serve (default pretended)")
     parser.add_argument(
-        "--machines", choices=("simulated", "qemu"), default="simulated", help="qemu: one worker is a machine that boots, with QEMU"
+        "--machines",
+        type=_machines,
+        default="simulated",
+        metavar="KIND",
+        help="qemu or qemu:uefi: one worker is a machine that boots, with QEMU",
     )
     parser.add_argument("--verbose", action="store_true", help="show all output of the playbooks, not only their phases")
     parser.add_argument(
@@ -552,7 +565,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="where all output is kept",
     )
     chosen = parser.parse_args(arguments)
-    if chosen.machines == "qemu":
+    if firmware_of_machines(chosen.machines):
         try:
             qemu.enter("sandbox", ["demo", *(sys.argv[2:] if arguments is None else arguments)])
         except StartError as error:

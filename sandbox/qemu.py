@@ -16,7 +16,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -43,7 +43,7 @@ from metal_api.state_folder import StartError
 from metal_api.world import MetalWorld
 from sandbox.coreos_image.build import Image, ImageError, ensure_image
 from sandbox.loopback import VARIABLE
-from sandbox.rack.model import RackConfig, RackError, RackMachine
+from sandbox.rack.model import Firmware, RackConfig, RackError, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
 
 _LOG = logging.getLogger(__name__)
@@ -184,9 +184,9 @@ class _Backend(IronicMachines):
 
 
 class QemuMachines(Parts):
-    """They live as long as the sandbox. ``state``: of the sandbox. ``boot_url``: of its boot service. ``count``: number of machines."""
+    """They live as long as the sandbox. ``state``: of the sandbox. ``boot_url``: of its boot service. ``firmware``: of each machine."""
 
-    def __init__(self, state: Path, boot_url: str, programs: Programs, count: int) -> None:
+    def __init__(self, state: Path, boot_url: str, programs: Programs, firmware: Sequence[Firmware]) -> None:
         self._folder, self._boot_url, self._programs = (state / "qemu").resolve(), boot_url, programs
         super().__init__()
         self._media = self._folder / "agent"
@@ -200,8 +200,9 @@ class QemuMachines(Parts):
                 memory_mb=PLAN.memory_gb * 1024,
                 cores=PLAN.cores,
                 disk_gb=int(PLAN.drives[0]["size_gb"]),
+                firmware=each,
             )
-            for number in range(1, count + 1)
+            for number, each in enumerate(firmware, 1)
         )
         self._rack = Rack(
             RackConfig(self._folder / "rack", self._machines, "127.0.0.1", REDFISH_PORT, USER, password, bridge=BRIDGE), programs.emulator
@@ -230,7 +231,7 @@ class QemuMachines(Parts):
         return RackOfServers(
             (metro,),
             servers=tuple(
-                RackServer(each.name, METRO, bmcs[each.name], PLAN.slug, each.macs, str(FIRST + number), firmware="bios")
+                RackServer(each.name, METRO, bmcs[each.name], PLAN.slug, each.macs, str(FIRST + number), firmware=each.firmware)
                 for number, each in enumerate(self._machines)
             ),
         )

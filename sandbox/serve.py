@@ -80,6 +80,7 @@ from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN
 from sandbox.proxy import Proxy
 from sandbox.qemu import QemuMachines
+from sandbox.rack.model import Firmware
 from sandbox.serial_consoles import SerialConsoles
 from sandbox.shell import environment_file
 
@@ -88,8 +89,6 @@ LOG = logging.getLogger(__name__)
 BASE_DOMAIN = "metal.test"
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8800
-QEMU_MACHINES = 1
-"""Servers with QEMU."""
 # Each state folder on this computer has one of these for its machines; the last is the clusters' own, see sandbox.openshift.
 MACHINE_NETWORKS = tuple(PUBLIC.subnets(new_prefix=16))[:-1]
 MIRROR_PATH = "/pub"
@@ -102,7 +101,6 @@ SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registr
 
 
 Kubelets = Literal["pretended", "real"]
-MachineKind = Literal["simulated", "qemu"]
 
 
 @dataclass(frozen=True)
@@ -110,8 +108,8 @@ class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
 
     ``vendor_names``: answer at the vendor's name of the metadata service, which needs port 443.
-    ``until_eof``: end when standard input ends, which it does with the process that holds its other end. ``machines``: whether there are
-    servers with QEMU beside simulated machines.
+    ``until_eof``: end when standard input ends, which it does with the process that holds its other end. ``machines``: the firmware of each
+    server with QEMU beside simulated machines.
     """
 
     state: Path
@@ -123,7 +121,7 @@ class Options:
     vendor_names: bool = False
     until_eof: bool = False
     outside: Literal["open", "closed"] | None = None
-    machines: MachineKind = "simulated"
+    machines: tuple[Firmware, ...] = ()
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -150,11 +148,11 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with locked(options.state, "sandbox"):
-        if options.machines == "qemu":
+        if options.machines:
             qemu.set_up_network()
             qemu.use_catalogue()
         identity = Identity(options)
-        programs = _programs(identity.kubelets, options.machines)
+        programs = _programs(identity.kubelets, has_qemu=bool(options.machines))
         identity.save()
         return asyncio.run(_run(options, identity, programs))
 
@@ -173,7 +171,7 @@ class Identity:
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
-        if options.machines == "qemu":
+        if options.machines:
             self.address = qemu.ADDRESS
         self.kubelets: Kubelets = kept.get("kubelets") or options.kubelets or "pretended"
         if options.kubelets not in (None, self.kubelets):
@@ -195,7 +193,7 @@ class Identity:
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
             first = ports.get(name) or (self.ports["main"] + number if requested else 0)
-            if name == "dns" and options.machines == "qemu":
+            if name == "dns" and options.machines:
                 # Resolvers of operating systems know no other port.
                 first = 53
             self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
@@ -271,7 +269,8 @@ class Sandbox(Runnable):
         identity, state = self._identity, self._options.state
         clock = Clock(self._options.speed)
         names = await self._start_dns()
-        servers = QemuMachines(state, identity.url("boot"), self._programs.qemu, QEMU_MACHINES) if self._programs.qemu is not None else None
+        qemu_programs, firmware = self._programs.qemu, self._options.machines
+        servers = QemuMachines(state, identity.url("boot"), qemu_programs, firmware) if qemu_programs is not None else None
         artefact = servers.artefact if servers is not None else None
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
         clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
@@ -497,7 +496,7 @@ def _announce(exports: dict[str, str], environment: Path) -> None:
     LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
 
 
-def _programs(kubelets: Kubelets, machines: MachineKind) -> Programs:
+def _programs(kubelets: Kubelets, *, has_qemu: bool) -> Programs:
     try:
         if kubelets == "real":
             require_namespaces()
@@ -505,7 +504,7 @@ def _programs(kubelets: Kubelets, machines: MachineKind) -> Programs:
         return Programs(
             ensure_binaries(console),
             ensure_kubelet(console) if kubelets == "real" else None,
-            qemu.ensure_programs(console) if machines == "qemu" else None,
+            qemu.ensure_programs(console) if has_qemu else None,
         )
     except NamespacesError as error:
         raise StartError(

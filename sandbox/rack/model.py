@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 Firmware = Literal["bios", "uefi"]
+MOST_MACHINES: Final = 16
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _MAC: Final = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}")
@@ -103,6 +104,23 @@ class RackConfig:
             raise RackError(f"cannot read the rack in {path}: {error}") from None
         config.check()
         return config
+
+
+def firmware_of_machines(text: str) -> tuple[Firmware, ...]:
+    """Return the firmware of each machine with QEMU of ``--machines``: ``simulated`` is none, ``qemu`` is one with BIOS, and
+    ``qemu:bios,uefi,...`` has one for each word. Raises ValueError.
+    """
+    if text == "simulated":
+        return ()
+    kind, colon, words = text.partition(":")
+    found: list[Firmware] = []
+    for word in words.split(",") if colon else ["bios"]:
+        if kind != "qemu" or word not in {"bios", "uefi"}:
+            raise ValueError(f"{text!r} is neither simulated nor qemu, nor a list of firmware such as qemu:bios,uefi")
+        found.append("uefi" if word == "uefi" else "bios")
+    if len(found) > MOST_MACHINES:
+        raise ValueError(f"{text!r} has {len(found)} machines, more than {MOST_MACHINES}")
+    return tuple(found)
 
 
 def _check_distinct(what: str, values: Sequence[str]) -> None:

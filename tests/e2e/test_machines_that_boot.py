@@ -16,9 +16,10 @@ LIMIT = 1800
 """Seconds: the demo takes about 10 minutes, the image of the machine is built before."""
 
 
-def test_a_machine_that_boots_is_a_worker_and_is_free_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("machines", ["qemu:bios", "qemu:uefi"])
+def test_a_machine_that_boots_is_a_worker_and_is_free_again(tmp_path: Path, machines: str) -> None:
     subprocess.run([sys.executable, "-m", "sandbox.coreos_image.build"], cwd=REPOSITORY, check=True, capture_output=True)
-    command = [sys.executable, "-m", "sandbox", "demo", "--machines", "qemu", "--log", str(tmp_path / "demo.log")]
+    command = [sys.executable, "-m", "sandbox", "demo", "--machines", machines, "--log", str(tmp_path / "demo.log")]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "a pod ran on boots-0.demo.metal.test" in done.stdout

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.rack.model import RackConfig, RackError, RackMachine
+from sandbox.rack.model import RackConfig, RackError, RackMachine, firmware_of_machines
 
 ONE = RackMachine("one", "5f6e9a00-0000-4000-8000-000000000001", ("52:54:00:00:00:01",))
 TWO = RackMachine("two", "5f6e9a00-0000-4000-8000-000000000002", ("52:54:00:00:00:02", "52:54:00:00:00:03"), firmware="uefi")
@@ -79,3 +80,22 @@ def test_malformed_file_is_refused_with_its_name(tmp_path: Path, change: dict[st
     file.write_text(json.dumps({key: value for key, value in content.items() if value is not ...}))
     with pytest.raises(RackError, match=f"cannot read the rack in {file}"):
         RackConfig.load(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("simulated", ()),
+        ("qemu", ("bios",)),
+        ("qemu:uefi", ("uefi",)),
+        ("qemu:bios,uefi,uefi", ("bios", "uefi", "uefi")),
+    ],
+)
+def test_machines_are_chosen_by_their_firmware(text: str, found: tuple[str, ...]) -> None:
+    assert firmware_of_machines(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "kvm", "qemu:", "qemu:efi", "simulated:uefi", "qemu:bios,", "qemu:" + ",".join(["bios"] * 17)])
+def test_other_kinds_of_machines_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(repr(text))):
+        firmware_of_machines(text)

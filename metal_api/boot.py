@@ -8,6 +8,7 @@ Callers are identified by source address, as in the metadata service.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,18 +151,18 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
 
 @dataclass(frozen=True)
 class BootMedia:
-    """What a boot service for servers has besides. ``iso``: the boot ISO. ``firmware``: folder of iPXE for HTTP boot. ``agent``: folder of
-    Ironic's agent, None without one; ``ironic_url``: of the Ironic that it reports to.
+    """What a boot service for servers has besides. ``folder``: with the boot ISO and the loader of local disks. ``firmware``: folder of
+    iPXE for HTTP boot. ``agent``: folder of Ironic's agent, None without one; ``ironic_url``: of the Ironic that it reports to.
     """
 
-    iso: Path
+    folder: Path
     firmware: Path = Path("/usr/lib/ipxe")
     agent: Path | None = None
     ironic_url: str = ""
 
     def routes(self, boot_url: str) -> list[BaseRoute]:
         found: list[BaseRoute] = [
-            HttpRoute("/ipxe.iso", lambda _request: FileResponse(self.iso, media_type="application/octet-stream")),
+            *(HttpRoute(f"/{name}", self._file(name)) for name in (boot_iso.ISO, boot_iso.DISK_LOADER)),
             HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(boot_url))),
         ]
         if self.firmware.is_dir():
@@ -170,10 +171,13 @@ class BootMedia:
             found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(self.ironic_url)]
         return found
 
+    def _file(self, name: str) -> Callable[[Request], Response]:
+        return lambda _request: FileResponse(self.folder / name, media_type="application/octet-stream")
+
 
 def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
-    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media`` also what servers boot:
-    ``GET /ipxe.iso`` for BMCs, ``GET /boot.ipxe``, the script that is in it, ``/ipxe/...`` for HTTP boot, ``/agent/...``.
+    """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media`` also what servers boot: ``GET
+    /ipxe.iso`` for BMCs, ``/boot.ipxe``, the script that is in it, ``/disk.efi``, ``/ipxe/...`` for HTTP boot, ``/agent/...``.
     """
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:

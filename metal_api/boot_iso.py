@@ -6,20 +6,28 @@
 It is made of Debian's packages, without a compiler. BIOS: ISOLINUX loads iPXE with :func:`script` as its initrd. UEFI: an iPXE of 2021 or
 later reads the script from ``autoexec.ipxe`` beside it. The older one of Debian 12 reads no script from a medium and boots what DHCP
 names: there the DHCP server has to give iPXE clients (user class ``iPXE``) the file name ``<boot_url>/boot.ipxe``, where the boot service
-has the same script, and GRUB starts iPXE, again and again as long as it ends with an error.
+has the same script, and GRUB starts iPXE, again if it ends.
+
+The local disk of a machine with UEFI is booted by a GRUB from the boot service (:func:`write_disk_loader`) and not by the end of iPXE: an
+iPXE of 2019 that uses the firmware's network driver hangs when it ends (tried with OVMF and its VirtioNetDxe).
 """
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+
+ISO: Final = "ipxe.iso"
+DISK_LOADER: Final = "disk.efi"
+"""Names of the files in the folder of a boot service, and in its URLs."""
 
 _BIOS_LOADER: Final = Path("/usr/lib/ISOLINUX/isolinux.bin")
 _BIOS_MBR: Final = Path("/usr/lib/ISOLINUX/isohdpfx.bin")
@@ -55,10 +63,12 @@ _IN_GRUB: Final = (
     "fat",
     "iso9660",
     "minicmd",
+    "memdisk",
     "part_gpt",
     "part_msdos",
     "search",
     "sleep",
+    "tar",
     "test",
     "true",
 )
@@ -73,33 +83,36 @@ _GRUB_START: Final = "search --no-floppy --file --set=root /ipxe.efi\nset prefix
 _MARK: Final = "metal-boot-iso"
 """A file by which GRUB knows the file system it was started from, where the ISO is presented as a USB stick."""
 
-_GRUB: Final = f"""\
-set medium=$root
+_GRUB: Final = """\
 while true; do
-    set root=$medium
     chainloader /ipxe.efi
-    if boot; then
-        for disk in hd0 hd1 hd2 hd3 hd4 hd5 hd6 hd7; do
-            for part in "" ,gpt1 ,gpt2 ,gpt3 ,gpt4 ,msdos1 ,msdos2; do
-                if [ -f "($disk$part)/EFI/BOOT/BOOTX64.EFI" -a ! -f "($disk$part)/{_MARK}" ]; then
-                    # The loader gets the root device as its own, wherever its file is.
-                    set root="$disk$part"
-                    chainloader /EFI/BOOT/BOOTX64.EFI
-                    boot
-                fi
-            done
-        done
-        echo "Boot ISO: no local disk has EFI/BOOT/BOOTX64.EFI. Next try in 10 seconds."
-    else
-        echo "Boot ISO: iPXE got no boot script. This version needs the DHCP file name"
-        echo "BOOT_URL/boot.ipxe"
-        echo "Next try in 10 seconds."
-    fi
+    boot
+    echo "Boot ISO: iPXE got no boot script. This version needs the DHCP file name"
+    echo "BOOT_URL/boot.ipxe"
+    echo "Next try in 10 seconds."
     sleep 10
 done
 """
-"""What GRUB runs. iPXE without an error means the local disk. It is started from here: to the firmware, GRUB can only return a success,
-for which UEFI shows its menu instead of going on in the boot order."""
+"""What the GRUB of the ISO runs."""
+
+_GRUB_OF_DISK: Final = f"""\
+while true; do
+    for disk in hd0 hd1 hd2 hd3 hd4 hd5 hd6 hd7; do
+        for part in "" ,gpt1 ,gpt2 ,gpt3 ,gpt4 ,msdos1 ,msdos2; do
+            if [ -f "($disk$part)/EFI/BOOT/BOOTX64.EFI" -a ! -f "($disk$part)/{_MARK}" ]; then
+                # The loader gets the root device as its own, wherever its file is.
+                set root="$disk$part"
+                chainloader /EFI/BOOT/BOOTX64.EFI
+                boot
+            fi
+        done
+    done
+    echo "Boot ISO: no local disk has EFI/BOOT/BOOTX64.EFI. Next try in 10 seconds."
+    sleep 10
+done
+"""
+"""What the GRUB runs that boots the local disk. To the firmware it could only return a success, for which UEFI shows its menu instead of
+going on in the boot order."""
 
 _SCRIPT: Final = """\
 #!ipxe
@@ -119,8 +132,12 @@ goto network
 :disk
 imgfree answer
 echo Boot ISO: no boot script for this machine, booting the local disk
-iseq ${{platform}} efi && exit {status} ||
+iseq ${{platform}} efi && goto uefi ||
 sanboot --no-describe --drive 0x80 ||
+goto again
+:uefi
+chain --autofree {boot_url}/{loader} ||
+:again
 echo Boot ISO: the local disk does not boot. Next try in 10 seconds.
 sleep 10
 goto network
@@ -131,20 +148,11 @@ class BootIsoError(Exception):
     """The boot ISO cannot be made; the message says what is missing or which program failed."""
 
 
-@dataclass(frozen=True)
-class BootIso:
-    """An ISO that was made. ``uefi_reads_script``: whether its UEFI part works with any DHCP server (see the module)."""
-
-    path: Path
-    uefi_reads_script: bool
-
-
-def script(boot_url: str, *, firmware_goes_on: bool = False) -> str:
+def script(boot_url: str) -> str:
     """Return the iPXE script that asks the boot service at ``boot_url``, which is to be served as ``<boot_url>/boot.ipxe`` too.
 
     The machine waits for DHCP and for the boot service as long as it takes. If ``/auto.ipxe`` is refused (404) or its script ends, while
-    ``/boot.ipxe`` is answered, the local disk is booted. In UEFI this is left to what started iPXE, which gets a success; with
-    ``firmware_goes_on`` an error, after which the firmware goes on in its boot order.
+    ``/boot.ipxe`` is answered, the local disk is booted, in UEFI by what is served as ``<boot_url>/disk.efi``.
 
     Raises :class:`BootIsoError` for a URL that iPXE cannot fetch.
     """
@@ -158,10 +166,31 @@ def script(boot_url: str, *, firmware_goes_on: bool = False) -> str:
         or any(c in boot_url for c in " $\"'\\")
     ):
         raise BootIsoError(f"boot URL {boot_url!r}: Debian's iPXE fetches over plain HTTP only. Use http://ADDRESS:PORT.")
-    return _SCRIPT.format(boot_url=boot_url.rstrip("/"), status=int(firmware_goes_on))
+    return _SCRIPT.format(boot_url=boot_url.rstrip("/"), loader=DISK_LOADER)
 
 
-def write_boot_iso(path: Path, boot_url: str) -> BootIso:
+def write_media(folder: Path, boot_url: str) -> None:
+    """Write the boot ISO and the loader of local disks, which the boot service at ``boot_url`` serves. Raises :class:`BootIsoError`."""
+    write_boot_iso(folder / ISO, boot_url)
+    write_disk_loader(folder / DISK_LOADER)
+
+
+def write_disk_loader(path: Path) -> None:
+    """Write the program for UEFI that boots the local disk (300 kB): a GRUB without any other file. Raises :class:`BootIsoError`."""
+    check_packages()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="disk-loader-", dir=path.parent) as temporary:
+        start, memdisk, made = (Path(temporary) / name for name in ("start.cfg", "memdisk.tar", "disk.efi"))
+        start.write_text("set prefix=(memdisk)/\n", encoding="ascii")
+        entry = tarfile.TarInfo("grub.cfg")
+        entry.size, entry.mtime = len(_GRUB_OF_DISK), _TIME
+        with tarfile.open(memdisk, "w") as archive:
+            archive.addfile(entry, io.BytesIO(_GRUB_OF_DISK.encode("ascii")))
+        _make_grub(made, start, "-m", str(memdisk))
+        made.replace(path)
+
+
+def write_boot_iso(path: Path, boot_url: str) -> None:
     """Write the boot ISO for the boot service at ``boot_url`` (about 3 MB, under a second). The same arguments give the same bytes.
 
     The file appears at ``path`` in one step. Raises :class:`BootIsoError`.
@@ -195,7 +224,6 @@ def write_boot_iso(path: Path, boot_url: str) -> BootIso:
             str(content),
         )
         made.replace(path)
-    return BootIso(path, reads_script(_UEFI_IPXE))
 
 
 def reads_script(ipxe: Path) -> bool:
@@ -210,13 +238,13 @@ def _write_uefi(folder: Path, content: Path, boot_url: str) -> None:
     loader = files / "EFI" / "BOOT" / "BOOTX64.EFI"
     if reads_script(_UEFI_IPXE):
         shutil.copyfile(_UEFI_IPXE, loader)
-        (files / "autoexec.ipxe").write_text(script(boot_url, firmware_goes_on=True), encoding="ascii")
+        (files / "autoexec.ipxe").write_text(script(boot_url), encoding="ascii")
     else:
         shutil.copyfile(_UEFI_IPXE, content / "ipxe.efi")
         (content / "grub.cfg").write_text(_GRUB.replace("BOOT_URL", boot_url), encoding="ascii")
         start = folder / "start.cfg"
         start.write_text(_GRUB_START, encoding="ascii")
-        _run("grub-mkimage", "-O", "x86_64-efi", "-d", str(_GRUB_MODULES), "-c", str(start), "-p", "/", "-o", str(loader), *_IN_GRUB)
+        _make_grub(loader, start)
     (files / _MARK).touch()
     # A folder gets its time when something is put into it: the inner ones first.
     for file in sorted(files.rglob("*"), reverse=True):
@@ -224,6 +252,11 @@ def _write_uefi(folder: Path, content: Path, boot_url: str) -> None:
     size = sum(file.stat().st_size for file in files.rglob("*") if file.is_file()) // 1024 + _ROOM
     _run("mkfs.fat", "-C", "--invariant", "-i", "4d455441", "-n", "METAL_BOOT", str(content / "uefi.img"), str(size))
     _run("mcopy", "-s", "-m", "-i", str(content / "uefi.img"), *(str(file) for file in sorted(files.iterdir())), "::")
+
+
+def _make_grub(path: Path, start: Path, *options: str) -> None:
+    """Write a GRUB for UEFI. ``start``: the commands that it runs first."""
+    _run("grub-mkimage", "-O", "x86_64-efi", "-d", str(_GRUB_MODULES), "-c", str(start), "-p", "/", "-o", str(path), *options, *_IN_GRUB)
 
 
 def check_packages() -> None:

@@ -31,7 +31,7 @@ from metal_api import audit
 from metal_api.app import create_machines_app, create_metal_app
 from metal_api.audit import Audit
 from metal_api.boot import BootMedia
-from metal_api.boot_iso import BootIsoError, write_boot_iso
+from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
 from metal_api.core.clock import Clock
 from metal_api.core.settings import DEFAULTS
@@ -56,8 +56,8 @@ from metal_api.world import MetalWorld
 LOG = logging.getLogger(__name__)
 
 DEFAULT_LISTEN = "127.0.0.1:8443"
-TOKEN, CA = "token", "tls/ca.pem"
-"""In the state folder: the first user's token, and the CA of the API's certificate."""
+TOKEN, CA, MEDIA = "token", "tls/ca.pem", "media"
+"""In the state folder: the first user's token, the CA of the API's certificate, the folder of what machines boot."""
 
 OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
 
@@ -183,9 +183,8 @@ def serve(options: Options) -> int:
     rack = load_rack(options.rack)
     use_catalogue(rack)
     with locked(options.state, "server"):
-        iso = options.state / "media" / "ipxe.iso"
         try:
-            write_boot_iso(iso, _boot_url(options))
+            write_media(options.state / MEDIA, _boot_url(options))
             programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
         except (BootIsoError, EmbeddedError) as error:
             raise StartError(str(error)) from None
@@ -241,7 +240,7 @@ class MetalServer(Runnable):
             await machines.start(world)
         except IronicError as error:
             raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
-        media = BootMedia(options.state / "media" / "ipxe.iso", agent=options.agent, ironic_url=access.url)
+        media = BootMedia(options.state / MEDIA, agent=options.agent, ironic_url=access.url)
         await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, media), None)
         context = None if options.is_plain else await asyncio.to_thread(self._context)
         await self._listen("--listen", options.listen, create_metal_app(world), context)

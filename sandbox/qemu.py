@@ -25,7 +25,7 @@ from typing import Final
 from rich.console import Console
 
 from metal_api.boot import BootMedia
-from metal_api.boot_iso import BootIsoError, check_packages, write_boot_iso
+from metal_api.boot_iso import BootIsoError, check_packages, write_media
 from metal_api.catalogue.data import Catalogue, Plan, use
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
@@ -238,7 +238,7 @@ class QemuMachines(Parts):
 
     @property
     def media(self) -> BootMedia:
-        return BootMedia(self._folder / "ipxe.iso", agent=self._media, ironic_url=self._ironic.access.url)
+        return BootMedia(self._folder / "media", agent=self._media, ironic_url=self._ironic.access.url)
 
     def artefact(self, address: str, path: str) -> Path | None:
         """Return what a machine that boots gets for an artefact of RHCOS; None for other clients and files."""
@@ -252,7 +252,7 @@ class QemuMachines(Parts):
         """Start BMCs, Ironic and DHCP, and enrol the machines in the background; before the world. Raises :class:`StartError`."""
         self._world = world
         try:
-            await asyncio.to_thread(write_boot_iso, self._folder / "ipxe.iso", self._boot_url)
+            await asyncio.to_thread(write_media, self._folder / "media", self._boot_url)
             await self._rack.start()
             self._ends("BMCs", self._rack.stop)
             await self._ironic.start()

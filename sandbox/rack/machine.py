@@ -267,7 +267,9 @@ class Machine:
             network = f"tap,id=net{number},fd={taps[number]}" if taps else f"hubport,id=net{number},hubid={number}"
             name = "pxe" if number == 0 else f"pxe{number}"
             boots = place.get("Pxe", "") if number == 0 else ""
-            command += ["-netdev", network, "-device", f"virtio-net-pci,id={name},netdev=net{number},mac={mac}{boots}"]
+            # With UEFI the firmware's own drivers boot, by PXE and HTTP, as on servers; QEMU's ROM would be an iPXE.
+            rom = ",romfile=" if state.uefi else ""
+            command += ["-netdev", network, "-device", f"virtio-net-pci,id={name},netdev=net{number},mac={mac}{boots}{rom}"]
         return command
 
     def _disk(self) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metal_api import boot_iso
-from metal_api.boot_iso import BootIsoError, reads_script, script, write_boot_iso
+from metal_api.boot_iso import BootIsoError, reads_script, script, write_boot_iso, write_disk_loader
 from tests.system_packages import BOOT_ISO
 
 pytestmark = pytest.mark.debian(*BOOT_ISO)
@@ -35,7 +35,7 @@ def test_script_jumps_only_to_its_labels_and_stops_at_no_error() -> None:
     assert jumps == labels
     # A command that may fail ends the script unless something follows it.
     may_fail = [line for line in lines if line.split()[0] in {"ifconf", "chain", "imgfetch", "iseq", "sanboot"}]
-    assert len(may_fail) == 5
+    assert len(may_fail) == 6
     assert all(line.endswith("||") for line in may_fail)
 
 
@@ -79,17 +79,20 @@ def test_ipxe_that_reads_a_script_is_recognized(tmp_path: Path) -> None:
 def test_same_url_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, other = tmp_path / "one.iso", tmp_path / "elsewhere" / "two.iso", tmp_path / "other.iso"
     write_boot_iso(one, BOOT_URL)
+    write_disk_loader(tmp_path / "one.efi")
     monkeypatch.setenv("TZ", "Pacific/Auckland")
     before = os.umask(0o077)
     try:
         write_boot_iso(two, BOOT_URL)
+        write_disk_loader(tmp_path / "elsewhere" / "two.efi")
     finally:
         os.umask(before)
     write_boot_iso(other, "http://10.77.0.2:8090")
     assert one.read_bytes() == two.read_bytes()
+    assert (tmp_path / "one.efi").read_bytes() == (tmp_path / "elsewhere" / "two.efi").read_bytes()
     assert one.read_bytes() != other.read_bytes()
     assert one.stat().st_size < 4 << 20
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "one.iso", "other.iso"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "one.efi", "one.iso", "other.iso"]
 
 
 @pytest.mark.long
@@ -107,11 +110,11 @@ def test_new_ipxe_boots_alone_with_the_script_beside_it(tmp_path: Path, monkeypa
     ipxe, iso, image = tmp_path / "ipxe.efi", tmp_path / "boot.iso", tmp_path / "uefi.img"
     ipxe.write_bytes(b"MZ" + "autoexec.ipxe".encode("utf-16-le"))
     monkeypatch.setattr(boot_iso, "_UEFI_IPXE", ipxe)
-    assert write_boot_iso(iso, BOOT_URL).uefi_reads_script
+    write_boot_iso(iso, BOOT_URL)
     subprocess.run(["xorriso", "-osirrox", "on", "-indev", str(iso), "-extract", "/uefi.img", str(image)], check=True, capture_output=True)
 
     def content(name: str) -> bytes:
         return subprocess.run(["mtype", "-i", str(image), f"::/{name}"], check=True, capture_output=True).stdout
 
     assert content("EFI/BOOT/BOOTX64.EFI") == ipxe.read_bytes()
-    assert content("autoexec.ipxe").decode() == script(BOOT_URL, firmware_goes_on=True)
+    assert content("autoexec.ipxe").decode() == script(BOOT_URL)

@@ -29,18 +29,20 @@ echo ready
 exec sleep infinity
 """
 # iPXE of 2019 waits 13 seconds for a router advertisement, and 3 for a proxy of DHCP unless option 175 says that there is none.
-_DHCP = f"""
+COMMON_DHCP = f"""
 port=0
 interface={BRIDGE}
 bind-interfaces
 dhcp-range=10.77.0.50,10.77.0.90,1h
+no-daemon
+log-facility=-
+"""
+_DHCP = f"""{COMMON_DHCP}
 dhcp-userclass=set:ipxe,iPXE
 dhcp-boot=tag:ipxe,{BOOT_URL}/boot.ipxe
 dhcp-option=encap:175,176,1b
 enable-ra
 dhcp-range=fd00:77::,ra-only,64
-no-daemon
-log-facility=-
 """
 _ASK = """
 import json, sys, urllib.request
@@ -96,8 +98,8 @@ class Network:
 
 
 @contextmanager
-def network(folder: Path) -> Iterator[Network]:
-    """Make the namespace, which needs no privileges, and end all that was started for it."""
+def network(folder: Path, dhcp: str = _DHCP) -> Iterator[Network]:
+    """Make the namespace, which needs no privileges, and end all that was started for it. ``dhcp``: configuration of its dnsmasq."""
     command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _SET_UP]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as holder:
         started = []
@@ -109,7 +111,7 @@ def network(folder: Path) -> Iterator[Network]:
             made = Network(folder, holder.pid)
             made.www.mkdir()
             configuration = folder / "dnsmasq.conf"
-            configuration.write_text(f"{_DHCP}dhcp-leasefile={folder / 'leases'}\n", encoding="utf-8")
+            configuration.write_text(f"{dhcp}dhcp-leasefile={folder / 'leases'}\n", encoding="utf-8")
             started.append(made.start("dnsmasq", "dnsmasq", "--conf-file=" + str(configuration)))
             yield made
             assert started[0].poll() is None, (folder / "dnsmasq.log").read_text(encoding="utf-8")
@@ -120,7 +122,7 @@ def network(folder: Path) -> Iterator[Network]:
             holder.kill()
 
 
-def wait_for(what: str, condition: Callable[[], bool], seconds: float = 100) -> None:
+def wait_for(what: str, condition: Callable[[], bool], seconds: float = 300) -> None:
     """Wait until the condition is true."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from metal_api.boot_iso import script, write_boot_iso
+from metal_api.boot_iso import script, write_boot_iso, write_disk_loader
+from metal_api.network.dnsmasq import IPXE, UEFI_FILE, boot_lines
 from sandbox.rack.model import Firmware, RackConfig, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
 from tests.sandbox.rack.boot_programs import write_disk
-from tests.sandbox.rack.network import BOOT_URL, BRIDGE, Network, network, wait_for
+from tests.sandbox.rack.network import BOOT_URL, BRIDGE, COMMON_DHCP, Network, network, wait_for
 
 pytestmark = pytest.mark.long
 
@@ -57,6 +59,7 @@ async def site(tmp_path: Path) -> AsyncIterator[_Site]:
     python = ensure_emulator()
     with network(tmp_path) as net:
         write_boot_iso(net.www / "boot.iso", BOOT_URL)
+        write_disk_loader(net.www / "disk.efi")
         (net.www / "boot.ipxe").write_text(script(BOOT_URL))
         config = RackConfig(tmp_path / "rack", (*_MACHINES.values(), _UNCABLED), "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
         rack = Rack(config, python, inside=net.inside)
@@ -86,9 +89,14 @@ def _write_uefi_disk(disk: Path) -> None:
 async def test_machine_waits_for_the_boot_service_and_runs_its_script(site: _Site, firmware: Firmware) -> None:
     machine = _MACHINES[firmware]
     (site.net.www / "auto.ipxe").write_text(_SCRIPT)
+    first = site.net.www / "boot.ipxe"
+    first.write_text(first.read_text().replace("#!ipxe\n", "#!ipxe\nsleep 20\n", 1))
     # As a BMC does: the medium is fetched before the machine is powered on.
     with site.net.serving():
         site.boot_iso(machine)
+        if firmware == "uefi":
+            # The iPXE of 2019 has no script before that of DHCP: it ends without an answer, and hangs then.
+            wait_for("the machine has a script", lambda: "/boot.ipxe 200" in site.net.requests())
     wait_for("the machine tries again", lambda: "Next try in 10 seconds" in site.console(machine))
     reached = f"/reached?platform={'efi' if firmware == 'uefi' else 'pcbios'} 404"
     with site.net.serving():
@@ -105,6 +113,29 @@ async def test_machine_without_a_network_waits_for_dhcp(site: _Site) -> None:
         wait_for("the machine tries again", lambda: site.console(_UNCABLED).count("no address by DHCP. Next try in 10 seconds") == 2)
         assert site.net.requests() == ["/boot.iso 200"]
     assert site.ask(_UNCABLED, "GET", "")["PowerState"] == "On"
+
+
+async def test_uefi_boots_by_http_where_there_is_no_tftp(tmp_path: Path) -> None:
+    """With the lines of the product's DHCP: firmware gets iPXE by HTTP, and iPXE the script of the boot service."""
+    machine = _MACHINES["uefi"]
+    with network(tmp_path, "\n".join([COMMON_DHCP, *boot_lines(BOOT_URL), ""])) as net:
+        (net.www / "ipxe").mkdir()
+        shutil.copyfile(IPXE / UEFI_FILE, net.www / "ipxe" / UEFI_FILE)
+        (net.www / "boot.ipxe").write_text(script(BOOT_URL))
+        (net.www / "auto.ipxe").write_text(_SCRIPT)
+        config = RackConfig(tmp_path / "rack", (machine,), "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
+        rack = Rack(config, ensure_emulator(), inside=net.inside)
+        await rack.start()
+        try:
+            site = _Site(net, rack)
+            with net.serving():
+                site.ask(machine, "PATCH", "", {"Boot": {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}})
+                site.ask(machine, "POST", "/Actions/ComputerSystem.Reset", {"ResetType": "On"})
+                wait_for("the script has run", lambda: "/reached?platform=efi 404" in net.requests())
+        finally:
+            await rack.stop()
+        paths = [each.partition("?")[0] for each in net.requests()]
+        assert [f"/ipxe/{UEFI_FILE}", "/boot.ipxe", "/auto.ipxe", "/reached"] == list(dict.fromkeys(each.split()[0] for each in paths))
 
 
 @pytest.mark.parametrize("firmware", ["bios", "uefi"])

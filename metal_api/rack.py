@@ -82,6 +82,7 @@ class RackServer:
     """``plan``: empty if inspection chooses it. ``macs``: the one that boots first; empty if inspection finds them.
 
     ``address``: empty for the next free one of its metro. ``boot``: ``virtual-media`` or ``pxe``; ``firmware``: ``bios`` or ``uefi``.
+    ``may_be_on``: whether it is enrolled although it is powered on: what runs on it ends then with its first device or its cleaning.
     ``agent_url``: not of the file: the boot service that has the agent which cleans disks, empty for none.
     """
 
@@ -94,6 +95,7 @@ class RackServer:
     reserved_for: str = ""
     boot: Literal["virtual-media", "pxe"] = "virtual-media"
     firmware: Literal["bios", "uefi"] = "uefi"
+    may_be_on: bool = False
     agent_url: str = ""
 
 
@@ -376,6 +378,7 @@ class _Reader:
             reserved_for=fields.take("reserved_for", str, ""),
             boot=cast(Literal["virtual-media", "pxe"], boot),
             firmware=cast(Literal["bios", "uefi"], fields.one_of("firmware", ("bios", "uefi"), "uefi")),
+            may_be_on=fields.take("may_be_on", bool, default=False),
         )
         if bmc.driver in {"ipmi", "fake-hardware"}:
             for key, value in (("macs", server.macs), ("plan", server.plan)):

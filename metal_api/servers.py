@@ -121,8 +121,10 @@ class Servers:
                 if server.id not in reported:
                     self._gone(server)
             taken = {each.address for each in self._table if each.address}
+            devices = {mac: each for each in self._table if each.device_id is not None for mac in each.macs}
             for each in reported.values():
-                self._put(each, taken)
+                other = next((devices[mac] for mac in each.macs if mac in devices and devices[mac].id != each.id), None)
+                self._put(each, taken, other)
         self._count_metros()
 
     def _count_metros(self) -> None:
@@ -138,12 +140,16 @@ class Servers:
         else:
             self._change(server, replace(server, unavailable="the backend does not list it any more"))
 
-    def _put(self, found: FoundServer, taken: set[str]) -> None:
+    def _put(self, found: FoundServer, taken: set[str], other: Server | None) -> None:
+        """``taken``: addresses of servers. ``other``: the record of a device's server with a MAC address of this one."""
         known = self._table.get(found.id)
         device_id = known.device_id if known is not None else None
         unavailable = found.unavailable
         if device_id is None and found.instance and not unavailable:
             unavailable = f"in use by instance {found.instance}, which is no device of this API"
+        if device_id is None and other is not None:
+            # The backend has forgotten the server of a device, which runs on, and knows it anew.
+            unavailable = unavailable or f"it has the MAC address of server {other.name}, which is device {other.device_id}"
         address, network, gateway = known.address if known else "", "", ""
         if (plain := self._world.environment.networks.get(found.metro)) is not None:
             network, gateway = plain.network, plain.gateway

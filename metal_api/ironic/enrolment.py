@@ -433,7 +433,13 @@ class _Run:
 
     async def _make_available(self, server: RackServer, node: Node, changes: _Changes, *, needs_inspection: bool) -> str:
         """Bring a free node to ``available``, by way of ``manageable`` and, if needed, inspection. Return notes."""
+        was_offered = node["provision_state"] not in {"enroll", "manageable"}
         node = await self._move(server, node, "manage", "manageable")
+        if node["power_state"] == "power on" and not was_offered and not server.may_be_on:
+            raise EnrolmentError(
+                "it is powered on, so something may run on it: switch it off and run this again, or set may_be_on in the rack file, "
+                "which gives its disks away"
+            )
         await self._toggle(changes.ports)
         if server.bmc.driver == "fake-hardware" and node["power_state"] is None:
             # There is no BMC to read it from.

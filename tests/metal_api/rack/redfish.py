@@ -25,6 +25,7 @@ class System:
     memory_gib: int = 32
     threads: int = 16
     disks: tuple[int, ...] = (480_103_981_056, 480_103_981_056)
+    power: str = "Off"
 
 
 @dataclass
@@ -75,7 +76,7 @@ def _of_system(path: str, name: str, system: System, parts: list[str]) -> dict[s
                 "Id": name,
                 "Name": name,
                 "UUID": f"5f6e9a00-0000-4000-8000-{name:0>12}",
-                "PowerState": "Off",
+                "PowerState": system.power,
                 "Status": good,
                 "MemorySummary": {"TotalSystemMemoryGiB": system.memory_gib, "Status": good},
                 **links,

@@ -190,6 +190,18 @@ async def test_inspection_fails_where_the_file_has_all(ironic: FakeRack, folder:
     assert node(ironic, "r1-u1")["provision_state"] == "available"
 
 
+async def test_a_server_that_is_powered_on_is_not_given_away(ironic: FakeRack, folder: Path) -> None:
+    with redfish({"1": System((U1,), power="On")}) as service:
+        for _run in range(2):
+            _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))
+            assert lines[0].startswith("r1-u1: failed: it is powered on, so something may run on it: switch it off")
+            assert node(ironic, "r1-u1")["provision_state"] == "manageable"
+        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service, more="may_be_on: true"))
+        assert lines[0].startswith("r1-u1: changed")
+        assert service.changes == []
+    assert node(ironic, "r1-u1")["provision_state"] == "available"
+
+
 async def test_no_plan_fits(ironic: FakeRack, folder: Path) -> None:
     with redfish({"1": System((U1,), memory_gib=2)}) as service:
         _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))

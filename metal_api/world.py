@@ -10,6 +10,7 @@ from pathlib import Path
 from metal_api.accounts.record import ApiKey, User
 from metal_api.catalogue.data import catalogue
 from metal_api.core.clock import Clock
+from metal_api.core.database import Database
 from metal_api.core.machines import Machines
 from metal_api.core.settings import Stock
 from metal_api.core.world import Environment, World
@@ -20,12 +21,12 @@ from metal_api.resources import RESOURCES
 class MetalWorld(World):
     """The world with all resources.
 
-    ``state_dir``: folder for metal.sqlite. ``owner``: the first user.
+    ``state_dir``: folder for metal.sqlite. ``owner``: the first user. ``database``: see :class:`World`.
 
     Call :meth:`start` on the running loop before the first request and :meth:`close` at the end; the caller closes ``machines``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of the sandbox, as in World
         self,
         state_dir: Path,
         clock: Clock,
@@ -33,10 +34,11 @@ class MetalWorld(World):
         *,
         environment: Environment,
         owner: Owner,
+        database: Database | None = None,
     ) -> None:
         kinds = [kind for each in RESOURCES for kind in each.kinds]
         stock = Stock(catalogue().metros, catalogue().plans)
-        super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock)
+        super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock, database=database)
         first_start(self, owner)
         for each in RESOURCES:
             self.add(each.service(self) if each.service is not None else None, each.on_erase, each.blockers)
@@ -56,10 +58,6 @@ class MetalWorld(World):
         for each in RESOURCES:
             if each.resume is not None:
                 await each.resume(self)
-
-    async def close(self) -> None:
-        await self.tasks.close()
-        self.store.close()
 
     def settings_changed(self, groups: set[str]) -> None:
         super().settings_changed(groups)

@@ -27,6 +27,7 @@ from metal_api.core import bodies
 from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.call import Call, Caller, Handler, Reply
 from metal_api.core.call import Route as ApiRoute
+from metal_api.core.database import DatabaseError
 from metal_api.core.errors import ApiError, not_found, not_imitated, unknown, unprocessable
 from metal_api.core.faults import Fault
 from metal_api.core.journal import without_secrets
@@ -199,6 +200,8 @@ class MetalApp:
             answer: Response = scope["metal.answer"]
         except ApiError as problem:
             answer = JSONAnswer({"errors": list(problem.texts)}, problem.status, headers=problem.headers)
+        except DatabaseError as problem:
+            answer = JSONAnswer({"errors": [str(problem)]}, 503, headers={"Retry-After": "5"})
         except Exception:
             log.exception("%s failed", without_secrets(f"{request.method} {scope['path']}", self._secrets(request)))
             answer = JSONAnswer({"errors": [_OH_SNAP]}, 500)

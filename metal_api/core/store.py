@@ -1,27 +1,26 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of the Metal API: all records in memory, each change in SQLite before its answer is sent.
+"""The state of the Metal API: all records in memory, each change in the database before its answer is sent.
 
 Reads never use the database. Writes go through ``transaction()``, which is short, has no await and runs on the event loop: requests never
-interleave in it, so no lock is needed. ``synchronous=NORMAL`` with a write-ahead log: a commit has reached the operating system when it
-returns, so ``kill -9`` loses nothing. Only a power failure could lose the last transactions, and simulated devices do not survive it
-either. A commit then takes microseconds instead of a disk flush.
+interleave in it, so no lock is needed.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 import orjson
+
+from metal_api.core.database import VALUES, Database, DatabaseError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,33 +139,38 @@ class Change:
     new: JSON | None
 
 
+@dataclass(frozen=True)
+class _Doubt:
+    """A transaction that the database did not confirm. ``context``: of its task, for the observer."""
+
+    records: dict[tuple[Table[Any], str], Record | None]
+    changes: list[Change]
+    context: Context
+
+
 class Store:
     """Tables of records, and named values.
 
-    ``observe``: gets the changes of each transaction after its commit; None for no observer.
+    ``observe``: gets the changes of each transaction after its commit; None for no observer. ``failed``: called after a transaction that
+    the database did not store or confirm; it is undone in memory then.
     """
 
-    def __init__(self, path: Path, kinds: Iterable[Kind[Any]]) -> None:
+    def __init__(self, database: Database, kinds: Iterable[Kind[Any]]) -> None:
         self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
         self._tables: dict[type[Record] | str, Table[Any]] = {each.type: Table(each) for each in self._kinds.values()}
         self._tables |= {each.name: each for each in list(self._tables.values())}
         self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
         self._changed: dict[tuple[Table[Any], str], Record | None] = {}
+        self._doubt: _Doubt | None = None
         self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
         self._past_kept = 0.0
         self.observe: Callable[[Sequence[Change]], None] | None = None
-        self.database = sqlite3.connect(path, isolation_level=None)
-        self.database.execute("PRAGMA journal_mode=WAL")
-        self.database.execute("PRAGMA synchronous=NORMAL")
-        self.database.execute("BEGIN")
+        self.failed: Callable[[], None] | None = None
+        self.database = database
+        database.create([*(table.name for table in self), VALUES])
         for table in self:
-            # The row number keeps the order of creation over a restart.
-            columns = "n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, body TEXT NOT NULL"
-            self.database.execute(f"CREATE TABLE IF NOT EXISTS {table.name} ({columns})")
-            for (body,) in self.database.execute(f"SELECT body FROM {table.name} ORDER BY n"):  # noqa: S608 - names are those of the kinds
+            for _id, body in database.rows(table.name):
                 table.read(orjson.loads(body))
-        self.database.execute("CREATE TABLE IF NOT EXISTS named_values (name TEXT PRIMARY KEY, body TEXT NOT NULL)")
-        self.database.execute("COMMIT")
 
     @overload
     def __getitem__(self, of: type[R]) -> Table[R]: ...
@@ -199,9 +203,14 @@ class Store:
             self._commit()
             if self._past_kept:
                 self._remember(self._undo)
-        except BaseException:
+        except BaseException as error:
             for table, id_, old in reversed(self._undo):
                 table.set(id_, old)
+            if isinstance(error, DatabaseError):
+                if error.is_in_doubt:
+                    self._doubt = _Doubt(self._changed, self._changes(self._undo), copy_context())
+                if self.failed is not None:
+                    self.failed()
             raise
         else:
             # Not above: what is committed is not undone when an observer fails.
@@ -221,23 +230,22 @@ class Store:
         ]
 
     def _commit(self) -> None:
-        if not self._changed:
-            return
-        self.database.execute("BEGIN")
-        try:
-            for (table, id_), record in self._changed.items():
-                # Table names are those of the kinds, never input.
-                if record is None:
-                    self.database.execute(f"DELETE FROM {table.name} WHERE id = ?", (id_,))  # noqa: S608 - see above
-                else:
-                    self.database.execute(
-                        f"INSERT INTO {table.name} (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body",  # noqa: S608 - see above
-                        (id_, orjson.dumps(table.values(record)).decode()),
-                    )
-            self.database.execute("COMMIT")
-        except BaseException:
-            self.database.execute("ROLLBACK")
-            raise
+        if self._changed:
+            self.database.write(
+                [
+                    (table.name, id_, orjson.dumps(table.values(record)).decode() if record is not None else None)
+                    for (table, id_), record in self._changed.items()
+                ]
+            )
+
+    def settle(self) -> None:
+        """Use the database after its ``reconnect()``. A transaction that it did not confirm is repeated in memory if it was stored."""
+        doubt, self._doubt = self._doubt, None
+        if self.database.settle() and doubt is not None:
+            for (table, id_), record in doubt.records.items():
+                table.set(id_, record)
+            if self.observe is not None:
+                doubt.context.run(self.observe, doubt.changes)
 
     # The previous versions of recently changed records, for stale reads. Kept only if keep_past() was called with a duration.
 
@@ -283,11 +291,8 @@ class Store:
 
     def read_value(self, name: str) -> Any:
         """Return the JSON value of ``name``, None if there is none."""
-        row = self.database.execute("SELECT body FROM named_values WHERE name = ?", (name,)).fetchone()
-        return orjson.loads(row[0]) if row else None
+        body = dict(self.database.rows(VALUES)).get(name)
+        return orjson.loads(body) if body is not None else None
 
     def write_value(self, name: str, value: Any) -> None:
-        self.database.execute(
-            "INSERT INTO named_values VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body",
-            (name, orjson.dumps(value).decode()),
-        )
+        self.database.write([(VALUES, name, orjson.dumps(value).decode())])

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from metal_api.core import settings
 from metal_api.core.clock import Clock
+from metal_api.core.database import Database, SqliteDatabase
 from metal_api.core.errors import ApiError
 from metal_api.core.faults import Faults
 from metal_api.core.journal import Journal
@@ -22,6 +23,9 @@ from metal_api.core.store import Kind, Record, Store
 from metal_api.core.tasks import Tasks
 
 LOG = logging.getLogger(__name__)
+
+STATE = "metal.sqlite"
+"""In the state folder: the records, where they are not in PostgreSQL."""
 
 S = TypeVar("S")
 
@@ -62,7 +66,11 @@ class Environment:
 
 
 class World:
-    """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name."""
+    """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name.
+
+    ``database``: of the records, None for ``metal.sqlite`` in the folder. The journal stays in the folder: it is no state, and each request
+    writes it.
+    """
 
     def __init__(  # noqa: PLR0913 - the parts of the sandbox
         self,
@@ -73,16 +81,15 @@ class World:
         environment: Environment,
         kinds: Iterable[Kind[Any]],
         stock: settings.Stock,
+        database: Database | None = None,
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = state_dir / "metal.sqlite"
-        # The database contains tokens and userdata.
-        path.touch(mode=0o600)
+        self._local = SqliteDatabase(state_dir / (STATE if database is None else "journal.sqlite"))
         self.clock = clock
         self.machines = machines
         self.environment = environment
-        self.store = Store(path, kinds)
-        self.journal = Journal(self.store.database)
+        self.store = Store(database or self._local, kinds)
+        self.journal = Journal(self._local.connection)
         self.faults = Faults()
         self.tasks = Tasks()
         # Slug of a plan that has servers -> codes of their metros.
@@ -123,18 +130,26 @@ class World:
         """Return what still uses a record and blocks its deletion, as texts with counts."""
         return [text for each in self._blockers.get(type(record), []) if (text := each(self, record))]
 
+    async def close(self) -> None:
+        """End all background tasks, and close the databases."""
+        await self.tasks.close()
+        self.store.close()
+        self._local.close()
+
     def change_settings(self, change: dict[str, Any]) -> None:
         """Change settings. Raises 422 for invalid ones, and then changes nothing."""
-        self.settings = settings.merged(self.settings, change, self._stock)
-        self.settings_changed(set(change))
+        self._set(settings.merged(self.settings, change, self._stock), set(change))
 
     def reset_settings(self) -> None:
         """Restore the defaults of all settings."""
-        self.settings = settings.merged(settings.DEFAULTS, {}, self._stock)
-        self.settings_changed({"capacity", "spot"})
+        self._set(settings.merged(settings.DEFAULTS, {}, self._stock), {"capacity", "spot"})
+
+    def _set(self, changed: dict[str, Any], groups: set[str]) -> None:
+        self.store.write_value("settings", changed)
+        self.settings = changed
+        self.settings_changed(groups)
 
     def settings_changed(self, groups: set[str]) -> None:
-        self.store.write_value("settings", self.settings)
         self.store.keep_past(self.read_lag)
 
     def _kept_settings(self) -> dict[str, Any]:

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from metal_api.accounts.authentication import Authentication
 from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.app import secrets_of
+from metal_api.core.database import DatabaseError
 from metal_api.core.world import World
 from metal_api.devices.record import Device
 
@@ -32,8 +33,11 @@ def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[
         device = world.store[Device].first("machine_address", address)
         who = device.hostname if device is not None else f"unknown {address}"
         ACTOR.set(Actor(who, address))
-        with world.store.transaction():
-            response = answer(device, request, body)
+        try:
+            with world.store.transaction():
+                response = answer(device, request, body)
+        except DatabaseError as problem:
+            response = PlainTextResponse(f"{problem}\n", 503)
         query = f"?{request.url.query}" if request.url.query else ""
         world.journal.write(
             service=service,

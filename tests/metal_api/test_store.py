@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metal_api.core.database import SqliteDatabase
 from metal_api.core.store import Kind, Record, Store
 
 
@@ -22,12 +23,12 @@ def test_an_observer_that_fails_undoes_nothing(tmp_path: Path) -> None:
         raise OSError("No space left on device")
 
     path = tmp_path / "metal.sqlite"
-    store = Store(path, [Kind(Thing, "things")])
+    store = Store(SqliteDatabase(path), [Kind(Thing, "things")])
     store.observe = fail
     with pytest.raises(OSError, match="No space left"):
         store.put(Thing(id="a", name="first"))
     assert store[Thing]["a"].name == "first"
     store.close()
-    again = Store(path, [Kind(Thing, "things")])
+    again = Store(SqliteDatabase(path), [Kind(Thing, "things")])
     assert again[Thing]["a"].name == "first"
     again.close()

@@ -74,6 +74,8 @@ class _OfWorld(Collector):
         for labels, number in Counter((each.metro, each.plan, _use(each)) for each in self._world.store[Server]).items():
             servers.add_metric(labels, number)
         yield servers
+        is_up = self._world.store.database.is_up
+        yield GaugeMetricFamily("metal_api_database_up", "1 if the database stores changes, else 0.", value=float(is_up))
         yield GaugeMetricFamily("metal_api_ironic_poll_age_seconds", "Seconds since Ironic has listed its nodes.", value=self._poll_age())
 
 

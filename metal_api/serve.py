@@ -34,6 +34,7 @@ from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
 from metal_api.core.clock import Clock
+from metal_api.core.database import DatabaseError, UnusableError
 from metal_api.core.settings import DEFAULTS
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.first_start import Owner
@@ -47,6 +48,7 @@ from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
 from metal_api.network.reservations import reservations
 from metal_api.rack import Rack, RackError, load, with_agent
+from metal_api.recovery import Recovery
 from metal_api.running import Runnable, run
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
@@ -188,7 +190,10 @@ def serve(options: Options) -> int:
             programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
         except (BootIsoError, EmbeddedError) as error:
             raise StartError(str(error)) from None
-        return asyncio.run(_run(options, rack, programs))
+        try:
+            return asyncio.run(_run(options, rack, programs))
+        except (UnusableError, DatabaseError) as error:
+            raise StartError(str(error)) from None
 
 
 def _boot_url(options: Options) -> str:
@@ -196,11 +201,15 @@ def _boot_url(options: Options) -> str:
 
 
 class MetalServer(Runnable):
-    """All services, started in the order of their dependencies and ended in reverse order. ``programs``: of an Ironic of its own."""
+    """All services, started in the order of their dependencies and ended in reverse order. ``programs``: of an Ironic of its own.
 
-    def __init__(self, options: Options, rack: Rack, programs: Path | None) -> None:
+    ``ended``: set when it cannot go on, for the reason in ``failure``.
+    """
+
+    def __init__(self, options: Options, rack: Rack, programs: Path | None, ended: asyncio.Event) -> None:
         super().__init__()
-        self._options, self._rack, self._programs = options, rack, programs
+        self._options, self._rack, self._programs, self._ended = options, rack, programs, ended
+        self.failure: Exception | None = None
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
 
@@ -232,6 +241,7 @@ class MetalServer(Runnable):
             owner=OWNER,
         )
         self._ends("Metal API", world.close)
+        recovery = Recovery(world)
         world.store.observe = Audit(options.state / audit.NAME).write
         world.journal.observe = self._metrics.request
         self._metrics.watch(world, lambda: machines.poll_age)
@@ -252,8 +262,16 @@ class MetalServer(Runnable):
         await self._start_dhcp(world, machines)
         # Last, since operations that were interrupted go on at once.
         await world.start()
+        self._ends_task(asyncio.create_task(self._recover(recovery), name="check of the database"))
         self._connect, self._poll_soon = access.connect, machines.poll_soon
         self._ends_task(asyncio.create_task(self._keep_enrolled(), name="enrolment"))
+
+    async def _recover(self, recovery: Recovery) -> None:
+        try:
+            await recovery.run()
+        except Exception as error:  # noqa: BLE001 - whatever it is: without this task a lost database stays lost
+            self.failure = error
+            self._ended.set()
 
     async def _start_dhcp(self, world: MetalWorld, machines: IronicMachines) -> None:
         if not any(each.dhcp_interface for each in self._rack.metros):
@@ -402,7 +420,8 @@ def reservations_of(rack: Rack, kind: str, boot_url: str, tftp_server: str) -> s
 
 
 async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
-    server = MetalServer(options, rack, programs)
+    ended = asyncio.Event()
+    server = MetalServer(options, rack, programs, ended)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, server.reload)
 
     @contextlib.contextmanager
@@ -411,7 +430,10 @@ async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
         LOG.info("ready; in another terminal: source %s", options.state / "env.sh")
         yield
 
-    return await run(server, ready, asyncio.Event())
+    status = await run(server, ready, ended)
+    if server.failure is not None:
+        raise server.failure
+    return status
 
 
 def _free_port() -> int:

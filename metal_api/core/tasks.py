@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any
+
+from metal_api.core.database import DatabaseError
+
+log = logging.getLogger(__name__)
 
 
 class Tasks:
@@ -20,10 +25,24 @@ class Tasks:
         if before is not None:
             before.cancel()
         task = self._tasks[id_] = asyncio.get_running_loop().create_task(work)
-        task.add_done_callback(lambda done: self._tasks.pop(id_, None) if self._tasks.get(id_) is done else None)
+
+        def done(task: asyncio.Task[None]) -> None:
+            if self._tasks.get(id_) is task:
+                del self._tasks[id_]
+            error = None if task.cancelled() else task.exception()
+            # A loss of the database is logged by the database.
+            if error is not None and not isinstance(error, DatabaseError):
+                log.error("the task of %s failed", id_, exc_info=error)
+
+        task.add_done_callback(done)
+
+    def cancel(self) -> None:
+        """Cancel all tasks; those that have not begun do nothing."""
+        for task in self._tasks.values():
+            task.cancel()
 
     async def close(self) -> None:
+        """Cancel all tasks, and return when they have ended."""
         tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
+        self.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -21,6 +21,7 @@ from typing import Any
 from metal_api import hardware_reservations
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import ExhaustedError
+from metal_api.core.database import DatabaseError
 from metal_api.core.machines import Hardware, MachineError
 from metal_api.core.world import World
 from metal_api.devices import provisioning
@@ -162,7 +163,8 @@ class Lifecycle:
         while (device := self._store[Device].get(device_id)) is not None and device.pending:
             try:
                 await self._steps[device.pending](device)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, DatabaseError):
+                # The operation goes on when the database answers again.
                 raise
             except MachineError as problem:
                 with self._store.transaction():

@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from metal_api.catalogue.data import catalogue
+from metal_api.core.database import DatabaseError
 from metal_api.core.machines import Hardware, MachineError
 from metal_api.core.world import World
 from metal_api.devices.record import Device
@@ -367,9 +368,9 @@ class IronicMachines:
             try:
                 await self._poll()
                 reported = ""
-            except IronicError as error:
+            except (IronicError, DatabaseError) as error:
                 if str(error) != reported:
-                    LOG.warning("the nodes cannot be read, trying again: %s", error)
+                    LOG.warning("the nodes are not taken over, trying again: %s", error)
                     reported = str(error)
             except Exception:
                 # An error of this server in one poll must not end all operations on machines.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The databases that a store can have: what all of them do, and SQLite."""
+"""The databases that a store can have: what all of them do, and SQLite. PostgreSQL: metal_api/core/postgresql.py."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from metal_api.world import MetalWorld
 from sandbox.loopback import PUBLIC, private_network
 from sandbox.metal_control import control_app
 from tests.ports import free_ports
+from tests.postgres import Postgres, postgres
 
 # Nothing speaks TLS here; reading the system's certificates for every client would take longer than the tests.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -222,6 +223,13 @@ async def sandbox_in(
         finally:
             await machines.close()
             await world.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Postgres]:
+    """Each test has a database of its own there."""
+    with postgres() as running:
+        yield running
 
 
 @pytest.fixture

@@ -22,7 +22,10 @@ Make the servers of the rack file nodes of Ironic, verified, inspected and ready
 The server does the same when it starts and at SIGHUP; this command shows the result of each server.
 """
 BACKUP = "Write state, token, CA and the database of an Ironic of its own to one archive. It has secrets: keep it as you keep passwords."
-RESTORE = "Make a state folder of a backup. Afterwards serve continues every operation, with what the servers are now."
+RESTORE = """\
+Make a state folder of a backup, and with --database the content of an empty database. Afterwards serve continues every operation, with what
+the servers are now. The backup of a server with SQLite can be restored into PostgreSQL, and the other way round.
+"""
 DHCP = "Print reservations for the servers of the rack file, which need their MAC addresses there, and what these boot."
 
 
@@ -60,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_rack(dhcp)
     for command in (save, load):
         _add_state(command)
+    for command in (serve, save, load):
+        _add_database(command)
     for command in (serve, enrol):
         _add_state(command)
         _add_rack(command)
@@ -100,6 +105,17 @@ def _add_state(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_database(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--database",
+        metavar="URL",
+        help="PostgreSQL database with the state, postgresql://USER@HOST/DATABASE, without password (default: SQLite in the state folder)",
+    )
+    command.add_argument(
+        "--database-url-file", type=Path, metavar="FILE", help="file with the URL instead (mode 0600), which may have the password"
+    )
+
+
 def _add_rack(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rack", type=Path, default=Path("rack.yml"), metavar="FILE", help="rack file (default: %(default)s)")
 
@@ -115,6 +131,7 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
+    from metal_api.database_option import database_url  # noqa: PLC0415
     from metal_api.serve import (  # noqa: PLC0415
         Options,
         enrol_once,
@@ -130,13 +147,15 @@ def _run(chosen: argparse.Namespace) -> int:
 
     try:
         if chosen.command == "backup":
-            print(f"{chosen.archive}: {', '.join(backup(chosen.state, chosen.archive))}")
+            database = database_url(chosen.database, chosen.database_url_file)
+            print(f"{chosen.archive}: {', '.join(backup(chosen.state, chosen.archive, database))}")
             return 0
         if chosen.command == "dhcp":
             print(reservations_of(load_rack(chosen.rack), chosen.kind, chosen.boot_url, chosen.tftp_server))
             return 0
         if chosen.command == "restore":
-            print(f"{chosen.state}: {', '.join(restore(chosen.archive, chosen.state))}")
+            database = database_url(chosen.database, chosen.database_url_file)
+            print(f"{chosen.state}: {', '.join(restore(chosen.archive, chosen.state, database))}")
             return 0
         ironic = parse_ironic(chosen.ironic_url, chosen.ironic_user, chosen.ironic_password_file, chosen.os_cloud)
         if chosen.command == "enrol":
@@ -161,6 +180,7 @@ def _run(chosen: argparse.Namespace) -> int:
                 rescue_script_url=chosen.rescue_script_url,
                 boot_timeout=chosen.boot_timeout,
                 metrics_listen=parse_listen("--metrics-listen", chosen.metrics_listen) if chosen.metrics_listen else None,
+                database=database_url(chosen.database, chosen.database_url_file),
             )
         )
     except StartError as error:

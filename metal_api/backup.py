@@ -1,12 +1,16 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Backup and restore of a state folder: one archive with the state, the CA, the token and the Ironic of its own."""
+"""Backup and restore of a state folder: one archive with the state, the CA, the token and the Ironic of its own.
+
+The archive is the same for SQLite and PostgreSQL: it has the state as ``metal.sqlite``.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import tarfile
 import tempfile
@@ -14,22 +18,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from metal_api.core.database import Database, DatabaseError, SqliteDatabase, UnusableError
+from metal_api.core.world import STATE
+from metal_api.database_option import PLACE, check_place, open_database, write_place
 from metal_api.state_folder import StartError, locked
 
-DATABASES: Final = ("metal.sqlite", "ironic/ironic.sqlite")
+DATABASES: Final = (STATE, "ironic/ironic.sqlite")
 FILES: Final = (
     *("token", "tls/ca.pem", "tls/ca.key", "audit.log"),
     *("ironic/password", "ironic/database-is-complete"),
 )
 """What is kept besides the databases; all else is made at the next start."""
+RESTORED_WITHIN: Final = 600.0
+"""Seconds in which PostgreSQL has to store the whole state."""
 
 
-def backup(state: Path, archive: Path) -> list[str]:
+def backup(state: Path, archive: Path, url: str | None = None) -> list[str]:
     """Write a state folder to ``archive`` (gzip), also while its server runs. Returns the names in it. Raises :class:`StartError`.
 
-    It has secrets: the token, the CA's key and the credentials of the BMCs. Its owner alone may read it.
+    ``url``: of the PostgreSQL database with the state. It has secrets: the token, the CA's key and the credentials of the BMCs. Its owner
+    alone may read it.
     """
-    if not (state / DATABASES[0]).is_file():
+    check_place(state, url)
+    if url is None and not (state / STATE).is_file():
         raise StartError(f"--state {state}: no state of a server is there")
     if archive.exists():
         raise StartError(f"{archive} exists already: name another file")
@@ -39,41 +50,80 @@ def backup(state: Path, archive: Path) -> list[str]:
         fresh.touch(mode=0o600)
         with tempfile.TemporaryDirectory(dir=fresh.parent, prefix="backup-") as folder, tarfile.open(fresh, "w:gz") as written:
             for name in DATABASES:
-                if (state / name).is_file():
-                    copy = Path(folder) / "copy.sqlite"
+                copy = Path(folder) / "copy.sqlite"
+                if name == STATE and url is not None:
+                    _read(url, copy)
+                elif (state / name).is_file():
                     _copy(state / name, copy)
-                    written.add(copy, name)
-                    copy.unlink()
+                else:
+                    continue
+                written.add(copy, name)
+                copy.unlink()
             for name in FILES:
                 if (state / name).is_file():
                     written.add(state / name, name)
             names = written.getnames()
         fresh.replace(archive)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, UnusableError, DatabaseError) as error:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
         raise StartError(f"the backup {archive} cannot be written: {error}") from None
     return names
 
 
-def restore(archive: Path, state: Path) -> list[str]:
-    """Make the state folder of a backup, which must not have a state yet. Returns the names in it. Raises :class:`StartError`."""
-    with locked(state, "server"):
-        if (state / DATABASES[0]).exists():
+def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
+    """Make the state folder of a backup, which must not have a state yet. Returns the names in it. Raises :class:`StartError`.
+
+    ``url``: of an empty PostgreSQL database, which gets the state.
+    """
+    with locked(state, "server"), contextlib.ExitStack() as closing:
+        if (state / STATE).exists() or (state / PLACE).exists():
             raise StartError(f"--state {state}: there is a state already; restore into an empty folder")
+        database = None
+        if url is not None:
+            database = closing.enter_context(contextlib.closing(open_database(url)))
+            database.change_within = RESTORED_WITHIN
+            if any(any(True for _row in database.rows(table)) for table in database.tables()):
+                raise StartError(f"{database.name}: there is a state already; restore into an empty database")
         try:
             with tarfile.open(archive, "r:gz") as read, _restored(state) as folder:
                 known = {*DATABASES, *FILES}
                 names = read.getnames()
                 if unknown := sorted(set(names) - known):
                     raise StartError(f"{archive} is no backup of a server: it has {', '.join(unknown[:3])}")
-                if DATABASES[0] not in names:
-                    raise StartError(f"{archive} is no backup of a server: {DATABASES[0]} is missing")
+                if STATE not in names:
+                    raise StartError(f"{archive} is no backup of a server: {STATE} is missing")
                 for member in read.getmembers():
                     _extract(read, member, folder / member.name)
-        except (OSError, tarfile.TarError, EOFError) as error:
+                if database is not None:
+                    with contextlib.closing(SqliteDatabase(folder / STATE)) as content:
+                        _fill(database, content)
+                    for left in folder.glob(f"{STATE}*"):
+                        left.unlink()
+            if database is not None:
+                write_place(state, database.name)
+        except (OSError, tarfile.TarError, EOFError, sqlite3.Error, UnusableError, DatabaseError) as error:
             raise StartError(f"the backup {archive} cannot be restored: {error}") from None
     return names
+
+
+def _read(url: str, target: Path) -> None:
+    """Copy the content of a PostgreSQL database, as of one moment, to a file."""
+    with contextlib.closing(open_database(url, is_snapshot=True)) as database, contextlib.closing(SqliteDatabase(target)) as copy:
+        if not database.tables():
+            raise StartError(f"{database.name}: no state of a server is there")
+        _fill(copy, database)
+        # One file: what is in the write-ahead log would be missing in the archive.
+        copy.connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _fill(target: Database, source: Database) -> None:
+    """Copy all rows, in one change. Raises :class:`UnusableError` and :class:`DatabaseError`."""
+    tables = source.tables()
+    if unknown := [name for name in tables if not re.fullmatch(r"[a-z_]+", name)]:
+        raise UnusableError(f"the state has a table {unknown[0]!r}, which no server writes")
+    target.create(tables)
+    target.write([(table, id_, body) for table in tables for id_, body in source.rows(table)])
 
 
 @contextlib.contextmanager

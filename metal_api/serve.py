@@ -37,6 +37,7 @@ from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
 from metal_api.core.settings import DEFAULTS
 from metal_api.core.world import Environment, MetroNetwork
+from metal_api.database_option import check_place, open_database, write_place
 from metal_api.first_start import Owner
 from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
@@ -72,7 +73,7 @@ class Options:
     ``http://`` and ``boot_listen``. ``certificate``, ``key``: of the API, None for one of its own CA. ``names``: further DNS names in that
     certificate. ``is_plain``: API without TLS. ``ironic``: None for one of its own; ``fake_hardware``: whether that one knows nodes without
     hardware. ``agent``: folder with the agent that cleans disks, for an Ironic of its own. ``boot_timeout``: seconds in which a machine has
-    to ask the boot service after it was switched on.
+    to ask the boot service after it was switched on. ``database``: URL of PostgreSQL, None for a file in the state folder.
     """
 
     state: Path
@@ -90,6 +91,7 @@ class Options:
     rescue_script_url: str = ""
     boot_timeout: float = 1800
     metrics_listen: tuple[str, int] | None = None
+    database: str | None = None
 
 
 def parse_listen(option: str, text: str) -> tuple[str, int]:
@@ -185,6 +187,7 @@ def serve(options: Options) -> int:
     rack = load_rack(options.rack)
     use_catalogue(rack)
     with locked(options.state, "server"):
+        check_place(options.state, options.database)
         try:
             write_media(options.state / MEDIA, _boot_url(options))
             programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
@@ -216,6 +219,11 @@ class MetalServer(Runnable):
     async def start(self) -> None:
         """Raises :class:`StartError`."""
         options, boot_url = self._options, _boot_url(self._options)
+        database = None
+        if options.database is not None:
+            database = await asyncio.to_thread(open_database, options.database)
+            self._ends("database", partial(asyncio.to_thread, database.close))
+            write_place(options.state, database.name)
         access = options.ironic or await self._start_ironic(boot_url)
         machines = IronicMachines(IronicClient(access.connect(), self._metrics.ironic_call), boot_url=boot_url)
         self._ends("machines", machines.close)
@@ -239,6 +247,7 @@ class MetalServer(Runnable):
                 has_agent=options.agent is not None,
             ),
             owner=OWNER,
+            database=database,
         )
         self._ends("Metal API", world.close)
         recovery = Recovery(world)

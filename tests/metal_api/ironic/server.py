@@ -84,6 +84,9 @@ class Server:
         body = {"plan": "c3.small.x86", "metro": "r1", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
         return self.api.post(f"/projects/{self.project}/devices", json={**body, "no_ssh_keys": True, **fields})
 
+    def rename(self, name: str) -> httpx.Response:
+        return self.api.put(f"/projects/{self.project}", json={"name": name})
+
     def devices(self) -> dict[str, str]:
         """Hostnames and states."""
         found = self.api.get(f"/projects/{self.project}/devices", params={"per_page": 1000}).json()["devices"]

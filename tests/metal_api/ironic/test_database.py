@@ -1,0 +1,224 @@
+"""``python -m metal_api serve --database``: the server with its state in PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from metal_api.backup import backup, restore
+from metal_api.core.database import IN_DOUBT, NOT_STORED, Database, SqliteDatabase
+from metal_api.core.postgresql import PostgresqlDatabase
+from metal_api.database_option import check_place, database_url
+from metal_api.state_folder import StartError
+from tests.metal_api.ironic.fake_rack import FakeRack
+from tests.metal_api.ironic.firmware import Firmware
+from tests.metal_api.ironic.server import ROOT, Server, rack_file
+from tests.metal_api.ironic.test_server import command
+from tests.ports import free_port
+from tests.postgres import PACKAGE, PASSWORD, Postgres
+from tests.system_packages import BOOT_ISO
+
+pytestmark = pytest.mark.debian(PACKAGE, *BOOT_ISO)
+
+SERVERS = 3
+
+
+@pytest.fixture
+def name(postgresql: Postgres) -> str:
+    """Of an empty database."""
+    return postgresql.database()
+
+
+@pytest.fixture
+def server(tmp_path: Path, rack: FakeRack, postgresql: Postgres, name: str) -> Iterator[Server]:
+    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.5", SERVERS), rack.ironic.access)
+    running.metrics = f"127.0.0.1:{free_port()}"
+    running.command += ["--database", postgresql.url(name), "--metrics-listen", running.metrics]
+    running.start()
+    firmware = Firmware(rack.connection, running.boot_url)
+    try:
+        running.until(lambda: running.free() == SERVERS, what="the servers are offered")
+        yield running
+    finally:
+        running.stop()
+        firmware.close()
+
+
+def is_up(server: Server) -> bool:
+    lines = httpx.get(f"http://{server.metrics}/metrics").text.splitlines()
+    [value] = [line.split()[1] for line in lines if line.startswith("metal_api_database_up ")]
+    return value == "1.0"
+
+
+def rows(database: Database) -> dict[str, list[tuple[str, str]]]:
+    """The content of a database, which is closed."""
+    with contextlib.closing(database):
+        return {table: found for table in database.tables() if (found := list(database.rows(table)))}
+
+
+def test_one_server_uses_a_database_and_no_other_state(server: Server, tmp_path: Path, postgresql: Postgres, name: str) -> None:
+    url = postgresql.url(name)
+    assert server.process is not None
+    other = [*server.command]
+    other[other.index("--state") + 1] = str(tmp_path / "other")
+    done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"metal_api: {url} is used by another server: process {server.process.pid} on " in done.stderr
+    assert "Traceback" not in done.stderr
+
+    # Without the option it would begin with an empty state.
+    assert not (server.state / "metal.sqlite").exists()
+    with pytest.raises(StartError, match=f"its state is in PostgreSQL: add --database {url}$"):
+        check_place(server.state, None)
+
+    with postgresql.admin(name) as admin:
+        admin.execute("UPDATE metal.server SET changes = changes + 1")
+    assert server.rename("lost").status_code == 503
+    assert server.process.wait(20) == 1
+    assert f"metal_api: {url} has another state than this server left in it" in server.log()
+
+
+def test_postgresql_is_restarted_under_load_and_the_server_is_killed(server: Server, postgresql: Postgres) -> None:
+    answers: dict[str, httpx.Response] = {}
+    ended = threading.Event()
+
+    def load() -> None:
+        with httpx.Client(base_url=server.api.base_url, headers=server.api.headers, timeout=20) as client:
+            while not ended.is_set():
+                text = f"key {len(answers)}"
+                answers[text] = client.post(f"/projects/{server.project}/api-keys", json={"description": text})
+
+    def again() -> bool:
+        """Whether changes are stored that were requested from now on."""
+        begun = len(answers)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if any(each.status_code == 201 for each in list(answers.values())[begun:]):
+                return True
+            time.sleep(0.05)
+        return False
+
+    for hostname in ("w1", "w2", "w3"):
+        assert server.order(hostname=hostname).status_code == 201
+    loading = threading.Thread(target=load)
+    loading.start()
+    try:
+        for how in (signal.SIGINT, signal.SIGQUIT):
+            assert again()
+            postgresql.stop(how)
+            try:
+                server.until(lambda: not is_up(server), 20, "the loss of the database is noticed")
+                assert server.api.get(f"/projects/{server.project}").status_code == 200
+                assert server.rename("refused").status_code == 503
+            finally:
+                postgresql.start()
+            server.until(lambda: is_up(server), 20, "the database is up again")
+        assert again()
+    finally:
+        ended.set()
+        loading.join()
+
+    failed = {text: each for text, each in answers.items() if each.status_code != 201}
+    assert {each.status_code for each in failed.values()} == {503}
+    assert {each.headers["retry-after"] for each in failed.values()} == {"5"}
+    texts = {text: each.json()["errors"] for text, each in failed.items()}
+    assert [NOT_STORED] in texts.values()
+
+    def check() -> None:
+        """What was confirmed is there, what was refused is not, each at most once."""
+        found = [each["description"] for each in server.api.get(f"/projects/{server.project}/api-keys").json()["api_keys"]]
+        assert len(set(found)) == len(found)
+        assert answers.keys() - failed.keys() <= set(found)
+        assert failed.keys() & set(found) <= {text for text, errors in texts.items() if errors == [IN_DOUBT]}
+
+    check()
+    # Operations that the loss has interrupted go on.
+    server.until(lambda: server.devices() == dict.fromkeys(("w1", "w2", "w3"), "active"), what="the devices are active")
+    server.kill()
+    server.start()
+    check()
+    assert server.devices() == dict.fromkeys(("w1", "w2", "w3"), "active")
+
+
+def test_backup_and_restore_in_both_directions(server: Server, tmp_path: Path, postgresql: Postgres, name: str) -> None:
+    assert server.order(hostname="w1").status_code == 201
+    ids, url, token = server.ids(), postgresql.url(name), server.token
+    # While it runs.
+    first, second = tmp_path / "first.tar.gz", tmp_path / "second.tar.gz"
+    done = command("backup", first, "--state", server.state, "--database", url)
+    assert (done.returncode, done.stdout) == (0, f"{first}: metal.sqlite, token, audit.log\n"), done.stderr
+    server.stop()
+
+    to_sqlite, to_postgresql = tmp_path / "sqlite", tmp_path / "postgresql"
+    restore(first, to_sqlite)
+    content = rows(SqliteDatabase(to_sqlite / "metal.sqlite"))
+    assert [id_ for id_, _body in content["devices"]] == list(ids.values())
+    with pytest.raises(
+        StartError, match=r"its state is in metal\.sqlite there. To move it to PostgreSQL, stop the server, then use backup"
+    ):
+        check_place(to_sqlite, url)
+    backup(to_sqlite, second)
+
+    with pytest.raises(StartError, match=rf"^{url}: there is a state already; restore into an empty database$"):
+        restore(second, to_postgresql, url)
+    empty = postgresql.url(postgresql.database())
+    restore(second, to_postgresql, empty)
+    assert rows(PostgresqlDatabase(empty)) == content
+    assert not (to_postgresql / "metal.sqlite").exists()
+
+    server.command[server.command.index("--state") + 1] = str(to_postgresql)
+    server.command[server.command.index("--database") + 1] = empty
+    server.state, server.api = to_postgresql, httpx.Client(base_url=server.api.base_url, timeout=20)
+    server.start()
+    assert (server.token, server.ids()) == (token, ids)
+
+
+Options = Callable[[Path], list[str]]
+
+
+def _file(folder: Path, text: str, mode: int) -> list[str]:
+    path = folder / "url"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+    return ["--database-url-file", str(path)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (lambda _folder: ["--database", f"postgresql://metal:{PASSWORD}@127.0.0.1/metal"], "--database has a password, which other users"),
+        (
+            lambda _folder: ["--database", f"postgresql://127.0.0.1/metal?password={PASSWORD}"],
+            "--database has a password, which other users",
+        ),
+        (lambda _folder: ["--database", "mysql://127.0.0.1/metal"], "write it as postgresql://USER@HOST/DATABASE"),
+        (lambda _folder: ["--database", "postgresql://127.0.0.1/metal?colour=red"], 'invalid URI query parameter: "colour"'),
+        (lambda folder: _file(folder, "postgresql:///metal", 0o640), "has mode 0640, others may read the password in it: chmod 600"),
+        (lambda folder: ["--database", "postgresql:///m", *_file(folder, "postgresql:///m", 0o600)], "name one of them"),
+        (lambda _folder: ["--database-url-file", "missing"], "--database-url-file missing: No such file or directory"),
+    ],
+)
+def test_bad_options_are_one_message(tmp_path: Path, options: Options, message: str) -> None:
+    given = dict(zip(*[iter(options(tmp_path))] * 2, strict=True))
+    file = given.get("--database-url-file")
+    with pytest.raises(StartError) as error:
+        database_url(given.get("--database"), Path(file) if file else None)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert PASSWORD not in str(error.value)
+
+
+def test_the_url_with_its_password_is_in_a_file(tmp_path: Path, postgresql: Postgres) -> None:
+    url = postgresql.url(postgresql.database("secured"), user="secured")
+    options = _file(tmp_path, url.replace("secured@", f"secured:{PASSWORD}@") + "\n", 0o600)
+    done = command("backup", tmp_path / "backup.tar.gz", "--state", tmp_path, *options)
+    assert (done.returncode, done.stderr) == (1, f"metal_api: {url}: no state of a server is there\n")
+    assert not (tmp_path / "backup.tar.gz").exists()

@@ -17,6 +17,7 @@ from metal_api.ironic.embedded import Access
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.server import Server, rack_file
+from tests.postgres import PACKAGE, Postgres
 from tests.system_packages import BOOT_ISO
 
 pytestmark = pytest.mark.debian(*BOOT_ISO)
@@ -25,10 +26,10 @@ SERVERS = 4
 MOMENTS = 10
 
 
-@pytest.fixture
-def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
-    """With four servers, of which three are ordered and deleted again and again."""
+@contextlib.contextmanager
+def _running(tmp_path: Path, rack: FakeRack, *options: str) -> Iterator[Server]:
     running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.0", SERVERS), rack.ironic.access)
+    running.command += options
     running.start()
     firmware = Firmware(rack.connection, running.boot_url)
     try:
@@ -37,6 +38,13 @@ def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
     finally:
         running.stop()
         firmware.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
+    """With four servers, of which three are ordered and deleted again and again."""
+    with _running(tmp_path, rack) as running:
+        yield running
 
 
 def _moments(count: int) -> list[float]:
@@ -89,6 +97,22 @@ def test_the_ironic_is_killed(server: Server, rack: FakeRack, moments: list[floa
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         _settle_and_check(server, rack)
+
+
+@pytest.mark.long
+@pytest.mark.debian(PACKAGE)
+def test_the_connection_to_the_database_is_cut(tmp_path: Path, rack: FakeRack, postgresql: Postgres) -> None:
+    name = postgresql.database()
+    with _running(tmp_path, rack, "--database", postgresql.url(name)) as server:
+        for turn, moment in enumerate(_moments(MOMENTS)):
+            _work(server, turn)
+            time.sleep(moment)
+            with postgresql.admin() as admin:
+                [session] = postgresql.sessions(name)
+                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
+            # A check of the server finds that out within two seconds: until then all would seem to be done.
+            server.until(lambda cut=session: postgresql.sessions(name) not in ([], [cut]), what="the server has connected again")
+            _settle_and_check(server, rack)
 
 
 def test_the_ironic_of_its_own_ends_with_the_server(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import keystoneauth1.exceptions
 import openstack
+from keystoneauth1.adapter import Adapter
 
 MICROVERSION: Final = "1.80"
 """The API version that every call asks for: Ironic of the OpenStack release 2023.1 has it."""
@@ -130,8 +131,8 @@ class IronicClient:
                 return found
             marker = f"&marker={answer[kind][-1]['uuid']}"
 
-    async def _call(self, name: str, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        work = asyncio.get_running_loop().run_in_executor(self._threads, self._send, name, method, path, body)
+    async def _call(self, name: str, method: str, path: str, body: Any = None, *, microversion: str = MICROVERSION) -> dict[str, Any]:
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._send, name, method, path, body, microversion)
         try:
             # A cancelled request may arrive all the same: the next operation of its node must not overtake it.
             return await asyncio.shield(work)
@@ -142,13 +143,21 @@ class IronicClient:
                 work.exception()
             raise
 
-    def _send(self, name: str, method: str, path: str, body: Any) -> dict[str, Any]:
+    def _send(self, name: str, method: str, path: str, body: Any, microversion: str) -> dict[str, Any]:
         self.calls[name] += 1
         started = time.monotonic()
         is_good = False
         try:
-            response = self._connection.baremetal.request(
-                path, method, json=body, microversion=MICROVERSION, timeout=TIMEOUT, raise_exc=False, connect_retries=0
+            # Not the method of its subclass in openstacksdk, which names each request for metrics in a way that openstacksdk deprecates.
+            response = Adapter.request(
+                self._connection.baremetal,
+                path,
+                method,
+                json=body,
+                microversion=microversion,
+                timeout=TIMEOUT,
+                raise_exc=False,
+                connect_retries=0,
             )
             if response.status_code >= 400:
                 raise IronicError(_text(response), response.status_code)

@@ -21,7 +21,6 @@ from ipaddress import IPv4Address
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
-import keystoneauth1.exceptions
 import openstack
 
 from metal_api.ironic import nodes
@@ -162,18 +161,13 @@ class _Client(IronicClient):
 
     async def inventory(self, node_id: str) -> dict[str, Any]:
         """Return what inspection has found; empty from an Ironic that does not keep it (before API version 1.81) or has none."""
-
-        def read() -> dict[str, Any]:
-            self.calls["read inventory"] += 1
-            try:
-                answer = self._connection.baremetal.request(
-                    f"/nodes/{node_id}/inventory", "GET", microversion="1.81", raise_exc=False, connect_retries=0
-                )
-            except (keystoneauth1.exceptions.ClientException, openstack.exceptions.SDKException) as error:
-                raise IronicError(f"Ironic does not answer: {error}", 0) from error
-            return (answer.json().get("inventory") or {}) if answer.status_code == 200 else {}
-
-        return await asyncio.to_thread(read)
+        try:
+            answer = await self._call("read inventory", "GET", f"/nodes/{node_id}/inventory", microversion="1.81")
+        except IronicError as error:
+            if error.status in {404, 406}:
+                return {}
+            raise
+        return answer.get("inventory") or {}
 
 
 class _Poll:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,16 @@ async def test_a_rescue_without_a_rescue_system_is_refused(tmp_path: Path, rack:
         device = await api.active(hostname="w1")
         [text] = await api.errors("POST", f"/devices/{device['id']}/actions", json={"type": "rescue"})
         assert "--rescue-script-url" in text
+
+
+async def test_calls_use_nothing_that_openstacksdk_deprecates(rack: FakeRack) -> None:
+    client = rack.client()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert "fake-hardware" in await client.drivers()
+    finally:
+        client.close()
 
 
 async def test_polls_do_not_grow_with_the_devices(api: RackApi) -> None:

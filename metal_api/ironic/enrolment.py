@@ -25,7 +25,7 @@ import openstack
 
 from metal_api.ironic import nodes
 from metal_api.ironic.client import NODE_FIELDS, IronicClient, IronicError
-from metal_api.ironic.mapping import metro_trait
+from metal_api.ironic.mapping import CLEAN_FAILURE, POWER_FAILURE, metro_trait
 from metal_api.ironic.reachability import unreachable
 from metal_api.rack import REDFISH, Rack, RackServer
 
@@ -35,7 +35,7 @@ R = TypeVar("R")
 AT_ONCE: Final = 32
 """Servers that are enrolled at the same time."""
 
-_FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", "fault", *(each for each in nodes.INTERFACES if each not in NODE_FIELDS))
+_FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", *(each for each in nodes.INTERFACES if each not in NODE_FIELDS))
 _IDLE: Final = frozenset({"enroll", "manageable", "available", "inspect failed", "clean failed"})
 _PORT_MARK: Final = {"metal": "rack"}
 """``extra`` of the ports that the rack file names: those are deleted when it names them no longer."""
@@ -364,10 +364,10 @@ class _Run:
             await self._verify(server, node_id)
         if _is_in_use(node):
             return _changed(changes.names, "in use" + pending)
-        if node["maintenance"] and not node["fault"]:
+        if node["maintenance"] and node["fault"] not in {POWER_FAILURE, CLEAN_FAILURE}:
             return _changed(changes.names, f"in maintenance ({node['maintenance_reason'] or 'no reason given'}), not offered")
         if node["maintenance"]:
-            # Ironic has set it when the BMC failed.
+            # Ironic has set it when the BMC or a cleaning failed.
             patch = [{"op": "replace", "path": "/maintenance", "value": False}]
             await self._request(lambda: self._client.change(node_id, patch))
         is_known = bool(server.plan or node["resource_class"]) and bool(server.macs or self._ports.get(node_id))

@@ -31,7 +31,7 @@ from metal_api.core.world import World
 from metal_api.devices.record import Device
 from metal_api.events import record_event
 from metal_api.ironic.client import IronicClient, IronicError
-from metal_api.ironic.mapping import FREE, found
+from metal_api.ironic.mapping import CLEAN_FAILURE, FREE, found
 from metal_api.servers import Servers
 
 LOG = logging.getLogger(__name__)
@@ -125,7 +125,8 @@ class IronicMachines:
             return
         node_id = self._id(hw.device_id, hw)
         node = await self._fresh(node_id)
-        if node["instance_uuid"] == hw.device_id:
+        # Ironic takes the device off the node of an undeployment that failed, too.
+        if node["instance_uuid"] in (None, hw.device_id):
             await self._undeploy(hw.device_id, node_id)
         await self.install(hw)
 
@@ -229,10 +230,11 @@ class IronicMachines:
                 raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
             failures += 1
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
-            self._note(device_id, "server.deploying", f"Server {name} is powered on and boots from the network")
-            await self._provision(node, "active")
+            if await self._provision(node, "active"):
+                self._note(device_id, "server.deploying", f"Deployment of server {name} requested")
         if node["power_state"] == "power off":
             await self._power(device_id, "power on", "power on", node_id)
+        self._note(device_id, "server.deployed", f"Server {name} is deployed and powered on")
 
     def _boot_from(self, node: Node) -> list[dict[str, Any]]:
         """Return the patch that has a node boot from the boot service: its ISO, or what DHCP and the boot service serve by PXE."""
@@ -247,40 +249,68 @@ class IronicMachines:
     async def _undeploy(self, device_id: str, node_id: str) -> None:
         """Bring a node back to ``available``, cleaned, and without the device."""
         failures = 0
+        is_released = is_cleaned = False
+
+        def is_settled(each: Node) -> bool:
+            nonlocal is_cleaned
+            # Ironic is in this state also for the moment in which it finds nothing to clean with.
+            is_cleaned |= each["provision_state"] == "clean wait" or bool(each["clean_step"])
+            return each["provision_state"] not in _DEPLOYING | _CLEANING
+
         while True:
-            node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
+            node = await self._until(node_id, is_settled)
             state, name = node["provision_state"], node["name"]
             if state in {FREE, "manageable", "enroll"} and node["instance_uuid"] is None:
                 if state != FREE:
+                    if node["power_state"] == "power on":
+                        # After a failed cleaning.
+                        await self._power(device_id, "power off", "power off", node_id)
                     await self._provision(node, "provide")
                     continue
-                self._note(device_id, "server.free", f"Server {name} is free again")
-                return
+                if is_released:
+                    if is_cleaned:
+                        self._note(device_id, "server.cleaned", f"Cleaning of server {name} is complete")
+                    self._note(device_id, "server.free", f"Server {name} is powered off and free again")
+                    return
             if state == FREE:
+                # Also without an instance: an allocation that Ironic still processes would take the node for the device later.
                 await self._request(lambda: self._client.release(device_id))
-                await self._fresh(node_id)
-            elif state == "clean failed":
-                failures += 1
-                self._note(device_id, "server.clean_failed", f"Cleaning of server {name} failed: {node['last_error']}")
-                if failures == ATTEMPTS:
-                    raise MachineError(f"server {name} cannot be cleaned and is not offered: {node['last_error']}")
-                await self._request(lambda: self._client.change(node_id, [{"op": "replace", "path": "/maintenance", "value": False}]))
-                await self._provision(node, "manage")
-                await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
-            elif state == "error":
-                failures += 1
-                self._note(device_id, "server.undeploy_failed", f"Server {name} cannot be undeployed: {node['last_error']}")
-                if failures == ATTEMPTS:
-                    raise MachineError(f"server {name} cannot be undeployed and is not offered: {node['last_error']}")
-                await self._provision(node, "deleted")
+                is_released = True
+            elif state in {"clean failed", "error"}:
+                failures, is_cleaned = failures + 1, False
+                await self._after_failed_undeployment(device_id, node, failures)
             elif node["maintenance"]:
                 raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
             else:
                 if state == "active" and node["power_state"] == "power on":
                     # Not every deploy interface does that.
                     await self._power(device_id, "power off", "power off", node_id)
-                await self._provision(node, "deleted")
-                self._note(device_id, "server.cleaning", f"Server {name} is powered off and cleaned")
+                if await self._provision(node, "deleted"):
+                    # Ironic deletes the allocation with it.
+                    is_released = True
+                    self._note(device_id, "server.releasing", f"Power off and release of server {name} requested")
+
+    async def _after_failed_undeployment(self, device_id: str, node: Node, failures: int) -> None:
+        """Record that a cleaning or the step before it failed, and request it again. Raises :class:`MachineError` if that is no use."""
+        node_id, name, is_cleaning = node["uuid"], node["name"], node["provision_state"] == "clean failed"
+        step, done = ("Cleaning", "cleaned") if is_cleaning else ("Undeployment", "undeployed")
+        self._note(
+            device_id,
+            "server.clean_failed" if is_cleaning else "server.undeploy_failed",
+            f"{step} of server {name} failed: {node['last_error']}",
+        )
+        if failures == ATTEMPTS:
+            raise MachineError(f"server {name} cannot be {done} and is not offered: {node['last_error']}")
+        if not is_cleaning:
+            await self._provision(node, "deleted")
+            return
+        if node["maintenance"]:
+            if node["fault"] != CLEAN_FAILURE:
+                # An operator has set it.
+                raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
+            await self._request(lambda: self._client.change(node_id, [{"op": "replace", "path": "/maintenance", "value": False}]))
+        await self._provision(node, "manage")
+        await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
 
     async def _power(self, device_id: str, target: str, expected: str, node_id: str | None = None) -> None:
         node_id = node_id or self._id(device_id)
@@ -315,8 +345,11 @@ class IronicMachines:
                 LOG.info("trying again: %s", error)
             await self._poll_after_now()
 
-    async def _provision(self, node: Node, target: str) -> None:
-        """Request a change of the provision state. Whether it was accepted, the caller sees in the state that it reads next."""
+    async def _provision(self, node: Node, target: str) -> bool:
+        """Request a change of the provision state, and return whether it was accepted; if not, the caller goes on from the state it reads.
+
+        Raises :class:`MachineError` when Ironic refuses it for good.
+        """
         try:
             await self._client.provision(node["uuid"], target)
         except IronicError as error:
@@ -325,6 +358,8 @@ class IronicMachines:
                 if after["provision_state"] == node["provision_state"]:
                     raise MachineError(f"server {node['name']}: {error}") from None
             LOG.info("server %s: %s is requested again if need be: %s", node["name"], target, error)
+            return False
+        return True
 
     async def _until(self, node_id: str, condition: Callable[[Node], bool]) -> Node:
         """Return the node when ``condition`` holds, read after this call."""

@@ -31,6 +31,10 @@ FREE: Final = "available"
 
 CLEANING: Final = frozenset({"cleaning", "clean wait"})
 
+POWER_FAILURE: Final = "power failure"
+CLEAN_FAILURE: Final = "clean failure"
+"""Values of ``fault``: why Ironic has set a node in maintenance by itself. In an operator's maintenance there is none."""
+
 
 def metro_trait(code: str) -> str:
     """Return the trait of the nodes in a metro."""

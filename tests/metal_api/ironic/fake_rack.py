@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,6 +62,7 @@ class FakeRack:
         (port,) = free_ports(1)
         self.ironic = EmbeddedIronic(folder, programs, port, Site("http://127.0.0.1:9", fake_hardware=True, power_sync=power_sync))
         self._background.run(self.ironic.start())
+        self._database = folder / "ironic.sqlite"
         self.connection = self.ironic.access.connect()
         self._created = 0
 
@@ -104,6 +106,24 @@ class FakeRack:
         answer = self.connection.baremetal.get(f"/nodes/{id_}", microversion="1.80")
         found: dict[str, Any] = answer.json()
         return found
+
+    def set_in_database(self, id_: str, **columns: Any) -> None:
+        """Make a node as Ironic leaves it in rare moments."""
+        with closing(sqlite3.connect(self._database, timeout=30)) as database, database:
+            names = ", ".join(f"{name} = ?" for name in columns)
+            done = database.execute(f"UPDATE nodes SET {names} WHERE uuid = ?", [*columns.values(), id_])  # noqa: S608 - names of a test
+            assert done.rowcount == 1
+
+    def forget_instance(self, id_: str, *, allocation: str | None = None) -> None:
+        """Take the device off a node. ``allocation``: state that its allocation gets, None to delete it."""
+        with closing(sqlite3.connect(self._database, timeout=30)) as database, database:
+            [(instance,)] = database.execute("SELECT instance_uuid FROM nodes WHERE uuid = ?", [id_])
+            database.execute("UPDATE nodes SET instance_uuid = NULL, allocation_id = NULL WHERE uuid = ?", [id_])
+            if allocation is None:
+                done = database.execute("DELETE FROM allocations WHERE uuid = ?", [instance])
+            else:
+                done = database.execute("UPDATE allocations SET state = ?, node_id = NULL WHERE uuid = ?", [allocation, instance])
+            assert done.rowcount == 1
 
     def change(self, id_: str, **fields: Any) -> None:
         patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in fields.items()]

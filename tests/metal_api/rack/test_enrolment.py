@@ -256,6 +256,20 @@ async def test_a_dry_run_sends_no_credentials(ironic: FakeRack, folder: Path) ->
     assert lines == ["r1-u1: planned: would be created with address 10.20.1.1"]
 
 
+@pytest.mark.parametrize(
+    ("fault", "is_ended"), [(None, False), ("service failure", False), ("power failure", True), ("clean failure", True)]
+)
+async def test_a_maintenance_is_ended_if_a_failure_of_the_server_has_set_it(
+    ironic: FakeRack, folder: Path, fault: str | None, is_ended: bool
+) -> None:
+    await enrolled(ironic, folder, fake("r1-u1", U1))
+    id_ = node(ironic, "r1-u1")["uuid"]
+    ironic.set_in_database(id_, maintenance=True, maintenance_reason="disk 2 is replaced", fault=fault)
+    _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U1))
+    assert lines == ["r1-u1: unchanged" if is_ended else "r1-u1: unchanged: in maintenance (disk 2 is replaced), not offered"]
+    assert node(ironic, "r1-u1")["maintenance"] is not is_ended
+
+
 async def test_an_enrolment_that_was_ended_is_continued(ironic: FakeRack, folder: Path) -> None:
     servers = [fake(f"n{index:02d}", f"52:54:00:88:02:{index:02x}") for index in range(12)]
     running = asyncio.create_task(enrolled(ironic, folder, *servers))

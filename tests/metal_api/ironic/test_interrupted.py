@@ -1,0 +1,107 @@
+"""What an Ironic or a server leaves that was killed at the worst moment, and what an operator does meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from metal_api.devices.lifecycle import Lifecycle
+from metal_api.devices.record import Device
+from metal_api.ironic.client import IronicClient
+from tests.metal_api.ironic.fake_rack import RackApi
+
+
+async def _delete(api: RackApi, id_: str, expected: str = "gone") -> None:
+    answer = await api.api.delete(f"/devices/{id_}")
+    assert answer.status_code == 204, answer.text
+    await api.until(lambda: api.state(id_) == expected)
+
+
+async def _act(api: RackApi, id_: str, action: str) -> None:
+    answer = await api.api.post(f"/devices/{id_}/actions", json={"type": action})
+    assert answer.status_code == 202, answer.text
+
+
+async def test_an_allocation_that_goes_on_after_a_deletion_is_deleted(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    (node_id,) = await api.offered(1)
+    allocated = asyncio.Event()
+
+    async def allocating(_client: IronicClient, _id: str) -> dict[str, Any]:
+        allocated.set()
+        return {"state": "allocating"}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IronicClient, "allocation", allocating)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await asyncio.wait_for(allocated.wait(), 20)
+        while (await api.node(node_id))["instance_uuid"] is None:
+            await api.ironic.next_poll()
+        await asyncio.to_thread(api.rack.forget_instance, node_id, allocation="allocating")
+        # By its termination time: a user cannot delete a device that is provisioned.
+        with api.world.store.transaction():
+            api.world.service(Lifecycle).end(api.world.store[Device][id_], "Termination time reached")
+        await api.until(lambda: api.state(id_) == "gone")
+    assert not await asyncio.to_thread(lambda: list(api.rack.connection.baremetal.allocations()))
+
+
+async def test_a_device_is_reinstalled_after_its_undeployment_failed(api: RackApi) -> None:
+    """Ironic has taken the device off the node then."""
+    (node_id,) = await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    await asyncio.to_thread(api.rack.set_in_database, node_id, provision_state="error", target_provision_state="available")
+    await asyncio.to_thread(api.rack.forget_instance, node_id)
+    await _act(api, id_, "reinstall")
+    await api.until(lambda: api.state(id_) in {"active", "failed"})
+    assert api.state(id_) == "active", await api.events(id_)
+    assert (await api.node(node_id))["instance_uuid"] == id_
+
+
+@pytest.mark.parametrize("fault", [None, "service failure"])
+async def test_only_the_maintenance_of_a_failed_cleaning_is_ended(api: RackApi, fault: str | None) -> None:
+    (node_id,) = await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    failed = {"provision_state": "clean failed", "target_provision_state": "available", "maintenance": True, "last_error": "no agent"}
+    await asyncio.to_thread(api.rack.set_in_database, node_id, **failed, maintenance_reason="disk 2 is replaced", fault=fault)
+    await asyncio.to_thread(api.rack.forget_instance, node_id)
+    await _delete(api, id_, "failed")
+    assert (await api.node(node_id))["maintenance"]
+    events = await api.events(id_)
+    assert any(each.startswith("server.clean_failed") and "no agent" in each for each in events), events
+    assert any(each.startswith("deprovisioning.failed") and "in maintenance" in each and "disk 2" in each for each in events), events
+    assert api.free() == 0
+    # One of Ironic's own is ended, and the server is free after another cleaning.
+    await asyncio.to_thread(api.rack.set_in_database, node_id, **failed, maintenance_reason="no agent", fault="clean failure")
+    await _delete(api, id_)
+    node = await api.node(node_id)
+    assert (node["maintenance"], node["provision_state"], node["power_state"]) == (False, "available", "power off")
+
+
+async def test_a_cleaning_is_an_event_when_it_is_complete(api: RackApi, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "metal_api.ironic.machines")
+    (node_id,) = await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    name = (await api.node(node_id))["name"]
+    await asyncio.to_thread(api.rack.set_in_database, node_id, provision_state="clean wait", target_provision_state="available")
+    await asyncio.to_thread(api.rack.forget_instance, node_id)
+    assert (await api.api.delete(f"/devices/{id_}")).status_code == 204
+    for _unused in range(3):
+        await api.ironic.next_poll()
+    assert api.state(id_) == "deprovisioning"
+    assert f"{id_}: Cleaning of server {name} is complete" not in caplog.messages
+    await asyncio.to_thread(
+        api.rack.set_in_database, node_id, provision_state="available", target_provision_state=None, power_state="power off"
+    )
+    await api.until(lambda: api.state(id_) == "gone")
+    texts = [each for each in caplog.messages if each.startswith(id_)]
+    assert texts[-2:] == [f"{id_}: Cleaning of server {name} is complete", f"{id_}: Server {name} is powered off and free again"]
+    # Without an agent Ironic cleans nothing.
+    caplog.clear()
+    id_ = (await api.active(hostname="w2"))["id"]
+    await _delete(api, id_)
+    texts = [each for each in caplog.messages if each.startswith(id_)]
+    assert texts[-2:] == [
+        f"{id_}: Power off and release of server {name} requested",
+        f"{id_}: Server {name} is powered off and free again",
+    ]

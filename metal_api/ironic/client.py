@@ -113,7 +113,7 @@ class IronicClient:
         await self._call(f"provision {target}", "PUT", f"/nodes/{node_id}/states/provision", {"target": target})
 
     async def power(self, node_id: str, target: str) -> None:
-        """Request a change of the power state: ``power on``, ``power off``, ``rebooting``."""
+        """Request a change of the power state: ``power on``, ``power off``."""
         await self._call(target, "PUT", f"/nodes/{node_id}/states/power", {"target": target})
 
     async def boot_once(self, node_id: str, device: str) -> None:

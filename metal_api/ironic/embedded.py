@@ -223,6 +223,8 @@ class EmbeddedIronic:
             "conductor": {
                 "automated_clean": str(site.agent),
                 "sync_power_state_interval": str(site.power_sync),
+                # For BMCs that answer again: their servers are in maintenance until then, neither offered nor deleted.
+                "power_failure_recovery_interval": str(site.power_sync),
                 # A machine that powered itself off stays off, as those of the vendor did.
                 "force_power_state_during_sync": "False",
                 "power_state_change_timeout": "120",

@@ -40,7 +40,7 @@ Node = dict[str, Any]
 R = TypeVar("R")
 
 ATTEMPTS: Final = 3
-"""How often a deployment or a cleaning is tried: the end of a process of Ironic makes one fail."""
+"""How often a deployment, a cleaning or a power action is tried: the end of a process of Ironic makes one fail."""
 
 _DEPLOYABLE: Final = frozenset({"available", "deploy failed"})
 _DEPLOYING: Final = frozenset({"deploying", "wait call-back"})
@@ -110,13 +110,15 @@ class IronicMachines:
         await self._deploy(hw.device_id, node["uuid"])
 
     async def power_off(self, device_id: str) -> None:
-        await self._power(device_id, "power off", "power off")
+        await self._power(device_id, "power off")
 
-    async def power_on(self, device_id: str, *, hw: Hardware) -> None:
-        await self._power(device_id, "power on", "power on")
+    async def power_on(self, device_id: str, *, hw: Hardware | None = None) -> None:
+        await self._power(device_id, "power on")
 
     async def reboot(self, device_id: str) -> None:
-        await self._power(device_id, "rebooting", "power on")
+        # Not one action of Ironic: an Ironic that was killed meanwhile does not report whether the machine was off, nor whether it is on.
+        await self.power_off(device_id)
+        await self.power_on(device_id)
 
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
         if keep_disks:
@@ -213,28 +215,33 @@ class IronicMachines:
         return "the allocation is gone"
 
     async def _deploy(self, device_id: str, node_id: str) -> None:
-        """Bring a node to ``active``, from whatever state it is in."""
-        failures = 0
+        """Bring a node to ``active``, from whatever state it is in, with a machine that boots."""
+        attempts = 0
         while True:
             node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
             state, name = node["provision_state"], node["name"]
             if node["instance_uuid"] != device_id:
                 raise MachineError(f"server {name} lost its allocation: its instance is {node['instance_uuid'] or 'none'} now")
             if state == "active":
-                break
-            if state == "deploy failed" and failures:
-                self._note(device_id, "server.deploy_failed", f"Deployment of server {name} failed: {node['last_error']}")
-                if failures == ATTEMPTS:
-                    raise MachineError(f"server {name} cannot be deployed: {node['last_error']}")
+                if not attempts and self._boots_from_network(device_id):
+                    # Deployed before this process was restarted: firmware that found no DHCP or boot service has given up.
+                    self._note(device_id, "server.deploying", f"Reboot of server {name} requested: it has not asked for its boot script")
+                    await self.reboot(device_id)
+                elif node["power_state"] == "power off":
+                    await self.power_on(device_id)
+                self._note(device_id, "server.deployed", f"Server {name} is deployed and powered on")
+                return
+            if state == "deploy failed":
+                # Also one of before a restart of this process, with which an Ironic of its own has ended.
+                self._note(device_id, "server.deploy_failed", f"Deployment of server {name} failed: {_error(node)}")
+                if attempts == ATTEMPTS:
+                    raise MachineError(f"server {name} cannot be deployed: {_error(node)}")
             if state not in _DEPLOYABLE or node["maintenance"]:
                 raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
-            failures += 1
+            attempts += 1
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
             if await self._provision(node, "active"):
                 self._note(device_id, "server.deploying", f"Deployment of server {name} requested")
-        if node["power_state"] == "power off":
-            await self._power(device_id, "power on", "power on", node_id)
-        self._note(device_id, "server.deployed", f"Server {name} is deployed and powered on")
 
     def _boot_from(self, node: Node) -> list[dict[str, Any]]:
         """Return the patch that has a node boot from the boot service: its ISO, or what DHCP and the boot service serve by PXE."""
@@ -264,7 +271,7 @@ class IronicMachines:
                 if state != FREE:
                     if node["power_state"] == "power on":
                         # After a failed cleaning.
-                        await self._power(device_id, "power off", "power off", node_id)
+                        await self.power_off(device_id)
                     await self._provision(node, "provide")
                     continue
                 if is_released:
@@ -284,23 +291,26 @@ class IronicMachines:
             else:
                 if state == "active" and node["power_state"] == "power on":
                     # Not every deploy interface does that.
-                    await self._power(device_id, "power off", "power off", node_id)
+                    await self.power_off(device_id)
                 if await self._provision(node, "deleted"):
                     # Ironic deletes the allocation with it.
                     is_released = True
                     self._note(device_id, "server.releasing", f"Power off and release of server {name} requested")
 
     async def _after_failed_undeployment(self, device_id: str, node: Node, failures: int) -> None:
-        """Record that a cleaning or the step before it failed, and request it again. Raises :class:`MachineError` if that is no use."""
+        """Record that a cleaning or the step before it failed, and request it again.
+
+        Raises :class:`MachineError` after the last attempt, and in a maintenance that Ironic has not set for it.
+        """
         node_id, name, is_cleaning = node["uuid"], node["name"], node["provision_state"] == "clean failed"
         step, done = ("Cleaning", "cleaned") if is_cleaning else ("Undeployment", "undeployed")
         self._note(
             device_id,
             "server.clean_failed" if is_cleaning else "server.undeploy_failed",
-            f"{step} of server {name} failed: {node['last_error']}",
+            f"{step} of server {name} failed: {_error(node)}",
         )
         if failures == ATTEMPTS:
-            raise MachineError(f"server {name} cannot be {done} and is not offered: {node['last_error']}")
+            raise MachineError(f"server {name} cannot be {done} and is not offered: {_error(node)}")
         if not is_cleaning:
             await self._provision(node, "deleted")
             return
@@ -312,19 +322,31 @@ class IronicMachines:
         await self._provision(node, "manage")
         await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
 
-    async def _power(self, device_id: str, target: str, expected: str, node_id: str | None = None) -> None:
-        node_id = node_id or self._id(device_id)
-        node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
-        if target != "rebooting" and node["power_state"] == expected:
-            return
-        if target != "power off" and self._boots_from_network(device_id):
+    async def _power(self, device_id: str, target: str) -> None:
+        """Bring a machine to the power state ``target``.
+
+        Requested whatever Ironic lists, since that may be of before a power action that was interrupted: it asks the BMC first.
+        """
+        node_id = self._id(device_id)
+
+        def is_settled(each: Node) -> bool:
+            return each["reservation"] is None and each["target_power_state"] is None
+
+        node = await self._until(node_id, is_settled)
+        if target == "power on" and self._boots_from_network(device_id):
             kind = "cdrom" if _has_virtual_media(node) else "pxe"
             await self._request(lambda: self._client.boot_once(node_id, kind))
-        await self._request(lambda: self._client.power(node_id, target))
-        # Ironic sets the power state of a reboot before it is over: the node is locked until then.
-        node = await self._until(node_id, lambda each: each["reservation"] is None and each["target_power_state"] is None)
-        if node["power_state"] != expected:
-            raise MachineError(f"server {node['name']} is {node['power_state'] or 'in an unknown power state'}: {node['last_error']}")
+        failures = 0
+        while True:
+            await self._request(lambda: self._client.power(node_id, target))
+            node = await self._until(node_id, is_settled)
+            if node["power_state"] == target:
+                return
+            failures += 1
+            problem = f"server {node['name']} is {node['power_state'] or 'in an unknown power state'}: {_error(node)}"
+            if failures == ATTEMPTS:
+                raise MachineError(problem)
+            self._note(device_id, "server.power_failed", f"Request of {target} is repeated: {problem}")
 
     def _boots_from_network(self, device_id: str) -> bool:
         """Whether the boot service has a script for the next boot. Firmware boots the disk if nothing else is set."""
@@ -435,6 +457,11 @@ def _has_virtual_media(node: Node) -> bool:
 def _is_passing(error: IronicError) -> bool:
     """Whether a call can succeed later: Ironic does not answer or has no conductor (503), or the node is locked (409)."""
     return error.status in {0, 409} or error.status >= 500
+
+
+def _error(node: Node) -> str:
+    """Return Ironic's last error of a node. It drops the error once it has read the power state again."""
+    return node["last_error"] or "Ironic lists no error any more, as after its restart; its log has it"
 
 
 def _described(node: Node) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.ironic.client import IronicClient
-from tests.metal_api.ironic.fake_rack import RackApi
+from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
 async def _delete(api: RackApi, id_: str, expected: str = "gone") -> None:
@@ -22,6 +23,77 @@ async def _delete(api: RackApi, id_: str, expected: str = "gone") -> None:
 async def _act(api: RackApi, id_: str, action: str) -> None:
     answer = await api.api.post(f"/devices/{id_}/actions", json={"type": action})
     assert answer.status_code == 202, answer.text
+
+
+def _lose_the_first(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let Ironic accept a power action and end before it begins with it. Returns the power actions that are requested."""
+    requested: list[str] = []
+    power = IronicClient.power
+
+    async def lossy(self: IronicClient, node_id: str, target: str) -> None:
+        requested.append(target)
+        if len(requested) > 1:
+            await power(self, node_id, target)
+
+    monkeypatch.setattr(IronicClient, "power", lossy)
+    return requested
+
+
+async def test_a_power_action_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    (node_id,) = await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    requested = _lose_the_first(monkeypatch)
+    await _act(api, id_, "power_off")
+    await api.until(lambda: api.state(id_) == "inactive")
+    assert (await api.node(node_id))["power_state"] == "power off"
+    assert requested == ["power off"] * 2
+    assert any(each.startswith("server.power_failed: Request of power off is repeated") for each in await api.events(id_))
+
+
+async def test_a_reboot_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    requested = _lose_the_first(monkeypatch)
+    await _act(api, id_, "reboot")
+    await api.until(lambda: ("reboot", id_) in api.machines.calls)
+    assert requested == ["power off", "power off", "power on"]
+
+
+async def test_a_power_action_is_requested_whatever_ironic_lists(api: RackApi) -> None:
+    """After the end of an Ironic its list may be of before a power action that it had begun."""
+    (node_id,) = await api.offered(1)
+    id_ = (await api.active(hostname="w1"))["id"]
+    await asyncio.to_thread(api.rack.set_in_database, node_id, power_state="power off")
+    before = api.ironic.calls["power off"]
+    await _act(api, id_, "power_off")
+    await api.until(lambda: api.state(id_) == "inactive")
+    assert api.ironic.calls["power off"] == before + 1
+
+
+async def test_a_machine_that_may_have_given_up_booting_is_rebooted_after_a_restart(tmp_path: Path, rack: FakeRack) -> None:
+    async with rack_api(tmp_path / "state", rack) as api:
+        api.machines.boots = False
+        (node_id,) = await api.offered(1)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await api.until(lambda: ("install", id_) in api.machines.calls)
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.until(lambda: api.state(id_) == "active")
+        assert (api.ironic.calls["power off"], api.ironic.calls["power on"]) == (1, 1)
+        assert (await api.node(node_id))["power_state"] == "power on"
+        assert any("it has not asked for its boot script" in each for each in await api.events(id_))
+
+
+async def test_a_deployment_that_failed_with_the_server_is_an_event(tmp_path: Path, rack: FakeRack) -> None:
+    async with rack_api(tmp_path / "state", rack) as api:
+        api.machines.boots = False
+        (node_id,) = await api.offered(1)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await api.until(lambda: ("install", id_) in api.machines.calls)
+    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.until(lambda: api.state(id_) == "active")
+        name = (await api.node(node_id))["name"]
+        assert f"server.deploy_failed: Deployment of server {name} failed: the conductor has ended" in await api.events(id_)
 
 
 async def test_an_allocation_that_goes_on_after_a_deletion_is_deleted(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:

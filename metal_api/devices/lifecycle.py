@@ -99,6 +99,13 @@ class Lifecycle:
         self.record_progress(device, "provisioning.104.01", body, **changes)
         self._has_booted(device)
 
+    def boot_again(self, device_id: str) -> None:
+        """Let a device boot its script again, whose server is deployed again after it had it: the first installation was interrupted."""
+        device = self._store[Device].get(device_id)
+        state = {"provision": "provisioning", "reinstall": "reinstalling"}.get(str(device.pending)) if device is not None else None
+        if device is not None and state is not None and device.state == "active":
+            self._store.put(replace(device, state=state, allow_pxe=True, updated_at=self._world.now()))
+
     def phoned_home(self, device: Device) -> None:
         """Record the phone-home of an installed system. Steps of the installation that it did not report count as done."""
         if device.state not in {"provisioning", "reinstalling"}:

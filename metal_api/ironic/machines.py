@@ -28,6 +28,7 @@ from metal_api.catalogue.data import catalogue
 from metal_api.core.database import DatabaseError
 from metal_api.core.machines import Hardware, MachineError
 from metal_api.core.world import World
+from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.events import record_event
 from metal_api.ironic.client import IronicClient, IronicError
@@ -127,6 +128,10 @@ class IronicMachines:
             return
         node_id = self._id(hw.device_id, hw)
         node = await self._fresh(node_id)
+        if not self._boots_from_network(hw.device_id):
+            # The machine has its boot script: this is continued after a restart.
+            await self._deploy(hw.device_id, node_id)
+            return
         # Ironic takes the device off the node of an undeployment that failed, too.
         if node["instance_uuid"] in (None, hw.device_id):
             await self._undeploy(hw.device_id, node_id)
@@ -239,6 +244,8 @@ class IronicMachines:
             if state not in _DEPLOYABLE or node["maintenance"]:
                 raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
             attempts += 1
+            # A machine may have its boot script before Ironic has ended its deployment, which then fails.
+            self._of_world.service(Lifecycle).boot_again(device_id)
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
             if await self._provision(node, "active"):
                 self._note(device_id, "server.deploying", f"Deployment of server {name} requested")

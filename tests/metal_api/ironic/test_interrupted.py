@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,37 @@ async def test_a_machine_that_may_have_given_up_booting_is_rebooted_after_a_rest
         assert (api.ironic.calls["power off"], api.ironic.calls["power on"]) == (1, 1)
         assert (await api.node(node_id))["power_state"] == "power on"
         assert any("it has not asked for its boot script" in each for each in await api.events(id_))
+
+
+@pytest.mark.parametrize("pending", ["provision", "reinstall"])
+async def test_a_machine_that_is_deployed_again_gets_its_script_again(tmp_path: Path, rack: FakeRack, pending: str) -> None:
+    """Firmware may boot before Ironic has ended the deployment, and Ironic be killed then: the installation was interrupted."""
+    async with rack_api(tmp_path / "state", rack) as api:
+        (node_id,) = await api.offered(1)
+        device = await api.active(hostname="w1")
+        id_ = device["id"]
+        await api.until(lambda: api.world.store[Device][id_].pending is None)
+        api.world.store.put(replace(api.world.store[Device][id_], pending=pending))
+    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.until(lambda: api.world.store[Device][id_].pending is None)
+        assert api.state(id_) == "active"
+        assert api.ironic.calls["provision active"] == 1
+        assert (await api.node(node_id))["provision_state"] == "active"
+        scripts = [each for each in await api.events(id_) if each.startswith("provisioning.104.01")]
+        assert len(scripts) == 2, scripts
+
+
+async def test_a_reinstallation_that_was_complete_is_not_repeated_after_a_restart(tmp_path: Path, rack: FakeRack) -> None:
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.offered(1)
+        id_ = (await api.active(hostname="w1"))["id"]
+        await api.until(lambda: api.world.store[Device][id_].pending is None)
+        api.world.store.put(replace(api.world.store[Device][id_], pending="reinstall"))
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.until(lambda: api.world.store[Device][id_].pending is None)
+        assert api.state(id_) == "active"
+        assert (api.ironic.calls["provision deleted"], api.ironic.calls["provision active"]) == (0, 0)
 
 
 async def test_a_deployment_that_failed_with_the_server_is_an_event(tmp_path: Path, rack: FakeRack) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +67,10 @@ def _machine(number: int, **fields: Any) -> RackMachine:
     )
 
 
+WRONG_PASSWORD = (
+    "  - {name: r1-u9, bmc: {address: 'http://127.0.0.1:8000', system: /redfish/v1/Systems/5f6e9a00-0000-4000-8078-000000000009,"
+    " password_file: wrong-password}}"
+)
 MACHINES = (_machine(1), _machine(2), _machine(3, firmware="uefi"), _machine(4, cabled=False))
 
 
@@ -75,8 +83,36 @@ class RunningRack:
     inside: list[str]
     api: httpx.Client
     project: str
-    server: subprocess.Popen[bytes]
     command: list[str]
+    server: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+
+    def start(self) -> None:
+        """Start the Metal API server, and wait until it serves."""
+        with (self.folder / "server.log").open("ab") as log:
+            self.server = subprocess.Popen(self.command, cwd=ROOT, stdout=log, stderr=log)
+        self.starts += 1
+        self.until(lambda: self.log.count("# ready") == self.starts and (self.folder / "api").exists(), 120, "the server has started")
+        self.api.headers["X-Auth-Token"] = (self.folder / "state" / "token").read_text(encoding="ascii").strip()
+        self.project = self.api.get("/projects").json()["projects"][0]["id"]
+
+    def kill(self) -> None:
+        """``kill -9`` of the server, with which its Ironic and its DHCP server end at once."""
+        assert self.server is not None
+        self.server.kill()
+        self.server.wait()
+
+    def kill_ironic(self) -> None:
+        """``kill -9`` of all processes of Ironic, which the server starts again."""
+        assert self.server is not None
+        children = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text(encoding="ascii").split()
+        [pid] = [int(each) for each in children if b"standalone.py" in Path(f"/proc/{each}/cmdline").read_bytes()]
+        os.killpg(pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        if self.server is not None and self.server.poll() is None:
+            self.server.terminate()
+            self.server.wait(30)
 
     @property
     def log(self) -> str:
@@ -116,9 +152,33 @@ class RunningRack:
 
     def is_on(self, name: str) -> bool:
         """Whether a machine runs, by its process and not by its BMC."""
+        return self.booted_at(name) is not None
+
+    def booted_at(self, name: str) -> float | None:
+        """Return when the process of a machine was started, by :func:`time.clock_gettime` with ``CLOCK_BOOTTIME``; None if it is off."""
         uuid = self.rack.machine(name).uuid
-        found = subprocess.run(["pgrep", "-f", f"qemu-system-x86_64.*{uuid}"], capture_output=True, check=False)
-        return found.returncode == 0
+        found = subprocess.run(["pgrep", "-f", f"^[^ ]*qemu-system-x86_64 .*{uuid}"], capture_output=True, text=True, check=False)
+        try:
+            fields = Path(f"/proc/{found.stdout.split()[0]}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        except (IndexError, OSError):
+            return None
+        # Field 22 of proc(5), of which the first two are cut off.
+        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+    def medium(self, name: str) -> str:
+        """Return the file in the virtual CD drive of a machine, empty for none."""
+        file = self.folder / "rack" / name / "state.json"
+        return str(json.loads(file.read_text(encoding="utf-8"))["media"]) if file.exists() else ""
+
+    def ironic(self, kind: str) -> list[dict[str, Any]]:
+        """Return ``nodes`` or ``allocations`` of the server's Ironic. Raises :class:`httpx.HTTPError` while that does not answer."""
+        password = (self.folder / "state" / "ironic" / "password").read_text(encoding="ascii")
+        transport = httpx.HTTPTransport(uds=str(self.folder / "ironic"))
+        headers = {"X-OpenStack-Ironic-API-Version": "1.80"}
+        with httpx.Client(transport=transport, auth=("metal-api", password), headers=headers, timeout=20) as client:
+            answer = client.get(f"http://localhost/v1/{kind}{'/detail' if kind == 'nodes' else ''}").raise_for_status()
+        found: list[dict[str, Any]] = answer.json()[kind]
+        return found
 
 
 @pytest.fixture(scope="session")
@@ -135,49 +195,56 @@ def namespace() -> Iterator[list[str]]:
         holder.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rack(tmp_path_factory: pytest.TempPathFactory, namespace: list[str]) -> Iterator[RunningRack]:
     """Four machines: two with BIOS, of which one boots by PXE, one with UEFI, one without a cable; a fifth server has a wrong password."""
     folder = tmp_path_factory.mktemp("rack")
-    config = RackConfig(folder / "rack", MACHINES, "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
+    with running_rack(folder, namespace, MACHINES, WRONG_PASSWORD, boot_timeout=60) as running:
+        yield running
+
+
+@contextmanager
+def running_rack(
+    folder: Path, namespace: list[str], machines: tuple[RackMachine, ...], *further: str, boot_timeout: int
+) -> Iterator[RunningRack]:
+    """Run these machines, and a Metal API server with their rack file, which has the servers ``further`` besides."""
+    config = RackConfig(folder / "rack", machines, "127.0.0.1", 8000, "admin", "secret", bridge=BRIDGE)
     emulated = Rack(config, ensure_emulator(), inside=namespace)
     ensure_ironic()
-    _write_files(folder)
+    _write_files(folder, machines, further)
     background = Background()
     background.run(emulated.start())
     command = [*namespace, sys.executable, "-m", "metal_api", "serve", "--state", str(folder / "state"), "--rack", str(folder / "rack.yml")]
-    command += ["--plain-http", "--listen", "127.0.0.1:8800", "--boot-listen", f"{ADDRESS}:8801", "--boot-timeout", "60"]
-    relay_command = [*namespace, sys.executable, str(Path(__file__).with_name("relay.py")), str(folder / "api"), "127.0.0.1", "8800"]
-    with (folder / "server.log").open("ab") as log:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-        relay = subprocess.Popen(relay_command, stdout=log, stderr=log)
+    command += ["--plain-http", "--listen", "127.0.0.1:8800", "--boot-listen", f"{ADDRESS}:8801", "--boot-timeout", str(boot_timeout)]
+    url = folder / "url"
+    url.write_text("http://127.0.0.1:8800", encoding="ascii")
+    program = str(Path(__file__).with_name("relay.py"))
+    with (folder / "relay.log").open("wb") as log:
+        relays = [
+            subprocess.Popen([*namespace, sys.executable, program, str(folder / name), str(file)], stdout=log, stderr=log)
+            for name, file in (("api", url), ("ironic", folder / "state" / "ironic" / "url"))
+        ]
+    api = httpx.Client(base_url="http://localhost/metal/v1", transport=httpx.HTTPTransport(uds=str(folder / "api")), timeout=30)
+    running = RunningRack(emulated, folder, namespace, api, "", command)
     try:
-        api = httpx.Client(base_url="http://localhost/metal/v1", transport=httpx.HTTPTransport(uds=str(folder / "api")), timeout=30)
-        running = RunningRack(emulated, folder, namespace, api, "", server, command)
-        running.until(lambda: "# ready" in running.log and (folder / "api").exists(), 90, "the server has started")
-        api.headers["X-Auth-Token"] = (folder / "state" / "token").read_text(encoding="ascii").strip()
-        running.project = api.get("/projects").json()["projects"][0]["id"]
+        running.start()
         yield running
     finally:
-        server.terminate()
-        server.wait(30)
-        relay.kill()
-        relay.wait()
+        running.stop()
+        for relay in relays:
+            relay.kill()
+            relay.wait()
         background.run(emulated.stop())
         background.close()
 
 
-def _write_files(folder: Path) -> None:
+def _write_files(folder: Path, machines: tuple[RackMachine, ...], further: tuple[str, ...]) -> None:
     for name, text in (("bmc-password", "secret\n"), ("wrong-password", "guess\n")):
         (folder / name).touch(mode=0o600)
         (folder / name).write_text(text, encoding="ascii")
     servers = []
-    for each in MACHINES:
+    for each in machines:
         bmc = f"{{address: 'http://127.0.0.1:8000', system: {each.system}}}"
         boot = "pxe" if each.name == BY_PXE else "virtual-media"
         servers.append(f"  - {{name: {each.name}, firmware: {each.firmware}, boot: {boot}, bmc: {bmc}}}")
-    servers.append(
-        "  - {name: r1-u9, bmc: {address: 'http://127.0.0.1:8000', system: /redfish/v1/Systems/5f6e9a00-0000-4000-8078-000000000009,"
-        " password_file: wrong-password}}"
-    )
-    (folder / "rack.yml").write_text(RACK_FILE + "\n".join([*servers, ""]), encoding="utf-8")
+    (folder / "rack.yml").write_text(RACK_FILE + "\n".join([*servers, *further, ""]), encoding="utf-8")

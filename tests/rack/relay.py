@@ -1,9 +1,14 @@
-"""``relay.py SOCKET HOST PORT``: leads from a Unix socket, which has no network namespace, to a server in the one this runs in."""
+"""``relay.py SOCKET FILE``: leads from a Unix socket, which has no network namespace, to a server in the one this runs in.
+
+``FILE`` has its URL, and is read at each connection: an Ironic has another port after each start.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -17,10 +22,15 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def main(path: str, host: str, port: str) -> None:
+def _address(file: str) -> tuple[str | None, int | None]:
+    url = urlsplit(Path(file).read_text(encoding="ascii").strip())
+    return url.hostname, url.port
+
+
+async def main(path: str, file: str) -> None:
     async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            to_reader, to_writer = await asyncio.open_connection(host, int(port))
+            to_reader, to_writer = await asyncio.open_connection(*_address(file))
         except OSError:
             writer.close()
             return

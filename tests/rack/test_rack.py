@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.rack.conftest import BIOS, BY_PXE, MACHINES, NO_CABLE, UEFI, RunningRack
@@ -42,7 +44,13 @@ def test_power_actions_and_reinstall_reach_the_machine(rack: RunningRack) -> Non
     _act(rack, id_, "power_off", "inactive")
     assert not rack.is_on(name)
     _act(rack, id_, "power_on", "active")
-    assert rack.is_on(name)
+    booted = rack.booted_at(name)
+    assert booted is not None
+    _act(rack, id_, "reboot", "active")
+    _until_event(rack, id_, "power.203", 120)
+    again = rack.booted_at(name)
+    assert again is not None
+    assert again > booted
     before = rack.events(id_).count("provisioning.104.01: Device connected to DHCP system")
     answer = rack.api.post(f"/devices/{id_}/actions", json={"type": "reinstall"})
     assert answer.status_code == 202, answer.text
@@ -57,9 +65,8 @@ def test_a_bmc_that_stops_answering_is_reported(rack: RunningRack) -> None:
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
     id_ = _ordered(rack)
     name = _server_of(rack, id_)
-    # A power action ends when the deployment has ended, which the machine's first boot may overtake.
-    _act(rack, id_, "reboot", "active")
-    rack.until(lambda: any(each.startswith("power.203") for each in rack.events(id_)), 120, "it has rebooted")
+    # The machine's first boot may overtake the end of its deployment.
+    _until_event(rack, id_, "server.deployed", 120)
     rack.rack.unreachable(name, "close")
     try:
         assert rack.api.post(f"/devices/{id_}/actions", json={"type": "power_off"}).status_code == 202
@@ -69,6 +76,56 @@ def test_a_bmc_that_stops_answering_is_reported(rack: RunningRack) -> None:
         rack.rack.reachable(name)
     _act(rack, id_, "power_off", "inactive")
     rack.delete(id_)
+
+
+def test_a_device_whose_bmc_is_dead_at_its_deletion_keeps_its_server(rack: RunningRack) -> None:
+    """The machine still runs then: the device must not be gone, nor its server be offered."""
+    rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
+    id_ = _ordered(rack)
+    name = _server_of(rack, id_)
+    _until_event(rack, id_, "server.deployed", 120)
+    rack.rack.unreachable(name, "close")
+    try:
+        assert rack.api.delete(f"/devices/{id_}").status_code == 204
+        rack.until_state(id_, "failed", 600)
+        assert any(each.startswith("deprovisioning.failed: server ") for each in rack.events(id_)), rack.events(id_)
+        assert rack.is_on(name)
+        assert rack.free() == 3
+    finally:
+        rack.rack.reachable(name)
+    # In maintenance until Ironic finds that the BMC answers again.
+    rack.until(lambda: not _node(rack, name)["maintenance"], 180, "the maintenance has ended")
+    rack.delete(id_)
+    rack.until(lambda: rack.free() == 4, 60, "four servers are offered again")
+    assert not rack.is_on(name)
+    assert not rack.medium(name)
+
+
+def test_a_deployment_without_a_bmc_fails_and_the_server_can_be_used_again(rack: RunningRack) -> None:
+    rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
+    for each in MACHINES:
+        rack.rack.unreachable(each.name, "close")
+    try:
+        id_ = rack.order("d").json()["id"]
+        rack.until_state(id_, "failed", 600)
+        events = rack.events(id_)
+        assert sum(each.startswith("server.deploy_failed") for each in events) == 3, events
+        assert any(each.startswith("provisioning.failed: server ") and "cannot be deployed" in each for each in events), events
+        assert not any(rack.is_on(each.name) for each in MACHINES)
+    finally:
+        for each in MACHINES:
+            rack.rack.reachable(each.name)
+    rack.until(lambda: not any(_node(rack, each.name)["maintenance"] for each in MACHINES), 180, "the maintenance has ended")
+    rack.delete(id_)
+    rack.until(lambda: rack.free() == 4, 60, "four servers are offered again")
+
+
+def _node(rack: RunningRack, name: str) -> dict[str, Any]:
+    return next(each for each in rack.ironic("nodes") if each["name"] == name)
+
+
+def _until_event(rack: RunningRack, id_: str, type_: str, seconds: float) -> None:
+    rack.until(lambda: any(each.startswith(type_) for each in rack.events(id_)), seconds, f"{id_} has an event {type_}")
 
 
 def _ordered(rack: RunningRack) -> str:

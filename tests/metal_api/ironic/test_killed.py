@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import keystoneauth1.exceptions
 import pytest
 
 from metal_api.ironic.embedded import Access
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.firmware import Firmware
+from tests.metal_api.ironic.killed import differences, moments
 from tests.metal_api.ironic.server import Server, rack_file
 from tests.postgres import PACKAGE, Postgres
 from tests.system_packages import BOOT_ISO
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.debian(*BOOT_ISO)
 
 SERVERS = 4
 MOMENTS = 10
+WORK = 3.0
+"""Seconds that orders and deletions of two devices take."""
 
 
 @contextlib.contextmanager
@@ -47,12 +50,6 @@ def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
         yield running
 
 
-def _moments(count: int) -> list[float]:
-    """Seconds after an order and a deletion, of which the work takes about three, spread evenly with some chance."""
-    chance = random.Random(14)  # noqa: S311
-    return [3.0 * (number + chance.random()) / count for number in range(count)]
-
-
 def _work(server: Server, turn: int) -> None:
     """Order two devices, and delete one of the last turn; a server that dies meanwhile is the point."""
     with contextlib.suppress(httpx.HTTPError):
@@ -66,21 +63,27 @@ def _work(server: Server, turn: int) -> None:
 def _settle_and_check(server: Server, rack: FakeRack) -> None:
     """Wait until nothing goes on, and compare both sides: every device is one node, every other node is free."""
 
-    def quiet() -> bool:
-        return all(state == "active" for state in server.devices().values()) and server.free() + len(server.devices()) == SERVERS
+    def differ() -> list[str]:
+        bare = rack.connection.baremetal
+        try:
+            answers = [bare.get(path, microversion="1.80") for path in ("/nodes/detail", "/allocations")]
+        except keystoneauth1.exceptions.ClientException as error:
+            return [str(error)]
+        if any(each.status_code != 200 for each in answers):
+            return [each.text for each in answers]
+        nodes, allocations = (each.json() for each in answers)
+        devices = server.devices()
+        found = [f"{name} is {state}" for name, state in devices.items() if state != "active"]
+        if server.free() + len(devices) != SERVERS:
+            found.append(f"{server.free()} servers are free beside {len(devices)} devices")
+        return found + differences(server.ids().values(), nodes["nodes"], allocations["allocations"])
 
-    server.until(quiet, 120, "all devices are active and all other servers free")
-    nodes = list(rack.connection.baremetal.nodes(details=True))
-    assert sorted(each.instance_id for each in nodes if each.instance_id) == sorted(server.ids().values())
-    assert all((each.provision_state == "active") == bool(each.instance_id) for each in nodes), [
-        (each.name, each.provision_state, each.instance_id) for each in nodes
-    ]
-    assert {each.id for each in rack.connection.baremetal.allocations()} == set(server.ids().values())
+    server.until(lambda: not differ(), 120, "every device is one node, and every other node is free")
 
 
-@pytest.mark.parametrize("moments", [[0.4, 1.5], pytest.param(_moments(MOMENTS), marks=pytest.mark.long)], ids=["two", "ten"])
-def test_the_server_is_killed(server: Server, rack: FakeRack, moments: list[float]) -> None:
-    for turn, moment in enumerate(moments):
+@pytest.mark.parametrize("at", [[0.4, 1.5], pytest.param(moments(MOMENTS, WORK), marks=pytest.mark.long)], ids=["two", "ten"])
+def test_the_server_is_killed(server: Server, rack: FakeRack, at: list[float]) -> None:
+    for turn, moment in enumerate(at):
         _work(server, turn)
         time.sleep(moment)
         server.kill()
@@ -88,9 +91,9 @@ def test_the_server_is_killed(server: Server, rack: FakeRack, moments: list[floa
         _settle_and_check(server, rack)
 
 
-@pytest.mark.parametrize("moments", [[0.8], pytest.param(_moments(MOMENTS), marks=pytest.mark.long)], ids=["one", "ten"])
-def test_the_ironic_is_killed(server: Server, rack: FakeRack, moments: list[float]) -> None:
-    for turn, moment in enumerate(moments):
+@pytest.mark.parametrize("at", [[0.8], pytest.param(moments(MOMENTS, WORK), marks=pytest.mark.long)], ids=["one", "ten"])
+def test_the_ironic_is_killed(server: Server, rack: FakeRack, at: list[float]) -> None:
+    for turn, moment in enumerate(at):
         _work(server, turn)
         time.sleep(moment)
         pid = rack.ironic.pid
@@ -104,7 +107,7 @@ def test_the_ironic_is_killed(server: Server, rack: FakeRack, moments: list[floa
 def test_the_connection_to_the_database_is_cut(tmp_path: Path, rack: FakeRack, postgresql: Postgres) -> None:
     name = postgresql.database()
     with _running(tmp_path, rack, "--database", postgresql.url(name)) as server:
-        for turn, moment in enumerate(_moments(MOMENTS)):
+        for turn, moment in enumerate(moments(MOMENTS, WORK)):
             _work(server, turn)
             time.sleep(moment)
             with postgresql.admin() as admin:

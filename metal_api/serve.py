@@ -385,9 +385,10 @@ class MetalServer(Runnable):
             "METAL_API_URL": f"{scheme}://{address}:{port}/metal/v1",
             "METAL_AUTH_TOKEN": world.token,
             "METAL_PROJECT_ID": world.project_id,
+            "OPENSHIFT_METADATA_URL": f"{_boot_url(options)}/metadata",
         }
         if scheme == "https" and options.certificate is None:
-            exports["METAL_API_CA_FILE"] = str((options.state / CA).resolve())
+            exports["METAL_API_CA_PATH"] = str((options.state / CA).resolve())
         lines = [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
         write_private(options.state / "env.sh", "\n".join([*lines, ""]))
 

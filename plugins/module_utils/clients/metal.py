@@ -523,7 +523,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             # The time limit shuts the connection down, which shows as a lost connection.
             error = requests.exceptions.ReadTimeout(problem) if limit.over else problem
             if isinstance(error, requests.exceptions.SSLError):
-                raise CollectionError(self._text(f"Cannot {doing}: no trusted connection to {self._base}: {error}")) from error
+                advice = "If the API has a certificate of a CA of your own, set METAL_API_CA_PATH to that CA's certificate."
+                raise CollectionError(self._text(f"Cannot {doing}: no trusted connection to {self._base}: {error}. {advice}")) from error
             if _never_sent(error):
                 raise _NotConnectedError(self._text(f"Cannot {doing}: no connection to {self._base}: {_reason(error)}")) from error
             request_id = received[0].headers.get("X-Request-Id") if received else None

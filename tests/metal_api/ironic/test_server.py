@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.server import ROOT, Server, rack_file
@@ -145,6 +147,10 @@ def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack)
         assert answer.status_code == 200
         exports = (server.state / "env.sh").read_text(encoding="utf-8")
         assert f"export METAL_API_URL=https://127.0.0.1:{port}/metal/v1" in exports
+        assert f"export OPENSHIFT_METADATA_URL={server.boot_url}/metadata" in exports
+        # What the collection reads: a variable of another name has no effect.
+        read = {name for names in ENVIRONMENT.values() for name in names}
+        assert {"METAL_API_CA_PATH"} < set(re.findall(r"export (METAL_\w+)", exports)) <= read
         assert stat.S_IMODE((server.state / "env.sh").stat().st_mode) == 0o600
         assert (server.state / "token").stat().st_mode & 0o077 == 0
     finally:

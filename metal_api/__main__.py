@@ -131,9 +131,11 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
+    from metal_api.catalogue.data import use  # noqa: PLC0415
     from metal_api.database_option import database_url  # noqa: PLC0415
     from metal_api.serve import (  # noqa: PLC0415
         Options,
+        catalogue_of,
         enrol_once,
         load_rack,
         own_ironic,
@@ -141,7 +143,6 @@ def _run(chosen: argparse.Namespace) -> int:
         parse_listen,
         reservations_of,
         serve,
-        use_catalogue,
     )
     from metal_api.state_folder import StartError  # noqa: PLC0415
 
@@ -160,7 +161,7 @@ def _run(chosen: argparse.Namespace) -> int:
         ironic = parse_ironic(chosen.ironic_url, chosen.ironic_user, chosen.ironic_password_file, chosen.os_cloud)
         if chosen.command == "enrol":
             rack = load_rack(chosen.rack)
-            use_catalogue(rack)
+            use(catalogue_of(rack))
             access = ironic or own_ironic(chosen.state)
             return enrol_once(rack, access, dry_run=chosen.dry_run, remove=chosen.remove, check_bmcs=ironic is None)
         return serve(

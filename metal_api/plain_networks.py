@@ -38,8 +38,7 @@ def _port(call: Call) -> str:
 
 
 def _everywhere(call: Call) -> str:
-    environment = call.world.environment
-    return "all metros here have plain networks" if environment.networks and not environment.is_simulated else ""
+    return "all metros here have plain networks" if call.world.environment.is_plain else ""
 
 
 _PORT: Final = ("Layer 2 and VLANs", _port)

@@ -154,27 +154,25 @@ def load_rack(path: Path) -> Rack:
         raise StartError(f"{path} cannot be used, nothing was started:\n{problems}") from None
 
 
-def use_catalogue(rack: Rack) -> None:
-    """Set the catalogue of this process: the metros of the rack, and its plans besides those of the vendor."""
-    use(
-        Catalogue(
-            [own_metro(each.code, each.name, each.country) for each in rack.metros],
-            [
-                Plan(
-                    slug=each.slug,
-                    cpu=each.cpu,
-                    cores=each.cores,
-                    memory_gb=each.memory_gb,
-                    drives=each.drives,
-                    ports=each.ports,
-                    nic=each.nic,
-                    price_hour=each.price_hour,
-                    type="standard",
-                    categories=("compute", "current_gen"),
-                )
-                for each in rack.plans
-            ],
-        )
+def catalogue_of(rack: Rack) -> Catalogue:
+    """Return the catalogue of a rack: its metros, and its plans besides those of the vendor."""
+    return Catalogue(
+        [own_metro(each.code, each.name, each.country) for each in rack.metros],
+        [
+            Plan(
+                slug=each.slug,
+                cpu=each.cpu,
+                cores=each.cores,
+                memory_gb=each.memory_gb,
+                drives=each.drives,
+                ports=each.ports,
+                nic=each.nic,
+                price_hour=each.price_hour,
+                type="standard",
+                categories=("compute", "current_gen"),
+            )
+            for each in rack.plans
+        ],
     )
 
 
@@ -185,7 +183,7 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     options = checked(options)
     rack = load_rack(options.rack)
-    use_catalogue(rack)
+    use(catalogue_of(rack))
     with locked(options.state, "server"):
         check_place(options.state, options.database)
         try:

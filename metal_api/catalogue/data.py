@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -20,13 +20,20 @@ from metal_api.core.machines import Drive, DriveKind
 _NAMES = uuid.UUID("6a5d2b4e-3f0c-5d0e-9b57-0d5f3f0f2a11")
 
 
+NETWORK_BOOT: Final = "custom_ipxe"
+"""The operating system of devices that boot from the network; all others are images that the service installs."""
+
+
 @dataclass(frozen=True)
 class Metro:
+    """``features``: of its facility, as the vendor names them; a plain network has ``baremetal`` alone."""
+
     id: str
     code: str
     name: str
     country: str
     facility: str
+    features: tuple[str, ...] = ("baremetal", "backend_transfer", "layer_2", "global_ipv4", "ibx")
 
     @cached_property
     def facility_id(self) -> str:
@@ -47,6 +54,7 @@ class Plan:
     price_hour: float
     type: str
     categories: tuple[str, ...]
+    deployment_types: tuple[str, ...] = ("on_demand", "spot_market")
 
     @cached_property
     def id(self) -> str:
@@ -108,7 +116,8 @@ class OperatingSystem:
 class Catalogue:
     """Plans, metros and operating systems by slug, code or id.
 
-    ``metros``: instead of the vendor's; ``plans``: besides the vendor's, or in place of one with the same slug.
+    ``metros``: instead of the vendor's; ``plans``: besides the vendor's, or in place of one with the same slug. In metros that are not the
+    vendor's nothing costs what the vendor took, and there is no spot market.
     """
 
     def __init__(self, metros: Iterable[Metro] = (), plans: Iterable[Plan] = ()) -> None:
@@ -117,8 +126,14 @@ class Catalogue:
             each["code"]: Metro(each["id"], each["code"], each["name"], each["country"], each.get("facility", f"{each['code']}1"))
             for each in data["metros"]
         }
-        self.metros = {each.code: each for each in metros} or self.metros
-        self.plans = {each["slug"]: _plan(each) for each in data["plans"]} | {each.slug: each for each in plans}
+        own = {each.code: each for each in metros}
+        self.metros = own or self.metros
+        self.plans = {each["slug"]: _plan(each) for each in data["plans"]}
+        if own:
+            self.plans = {slug: replace(each, price_hour=0.0) for slug, each in self.plans.items()}
+        self.plans |= {each.slug: each for each in plans}
+        if own:
+            self.plans = {slug: replace(each, deployment_types=("on_demand",)) for slug, each in self.plans.items()}
         self.operating_systems = {
             each["slug"]: OperatingSystem(
                 slug=each["slug"],
@@ -172,8 +187,8 @@ def use(chosen: Catalogue) -> None:
 
 
 def own_metro(code: str, name: str, country: str) -> Metro:
-    """Return a metro that the vendor does not have, with ids computed from its code."""
-    return Metro(str(uuid.uuid5(_NAMES, f"metro/{code}")), code, name, country, f"{code}1")
+    """Return a metro that the vendor does not have, with ids computed from its code and a plain network."""
+    return Metro(str(uuid.uuid5(_NAMES, f"metro/{code}")), code, name, country, f"{code}1", ("baremetal",))
 
 
 def _plan(data: dict[str, Any]) -> Plan:

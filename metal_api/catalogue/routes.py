@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from metal_api.accounts.members import organization_of, project_of
-from metal_api.catalogue.data import catalogue
+from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.catalogue.rendering import metros_of, show_facility, show_metro, show_operating_system, show_plan
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.errors import not_found
@@ -49,11 +49,15 @@ def list_facilities(call: Call) -> Reply:
 
 
 def list_operating_systems(call: Call) -> Reply:
+    """Return the operating systems that can be ordered: servers in plain networks have no images of the vendor."""
     _of_owner(call)
     systems = [
         each
         for each in catalogue().operating_systems.values()
-        if _among(call, "slug", (each.slug,)) and _among(call, "distro", (each.distro,)) and _among(call, "version", (each.version,))
+        if _among(call, "slug", (each.slug,))
+        and _among(call, "distro", (each.distro,))
+        and _among(call, "version", (each.version,))
+        and (each.slug == NETWORK_BOOT or not call.world.environment.is_plain)
     ]
     return Reply({"operating_systems": [show_operating_system(call.base, each) for each in systems]})
 

@@ -64,6 +64,11 @@ class Environment:
     rescue_script_url: str = ""
     has_agent: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether all devices are servers in plain networks."""
+        return bool(self.networks) and not self.is_simulated
+
 
 class World:
     """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name.

@@ -12,7 +12,7 @@ from typing import Any
 
 from metal_api import hardware_reservations
 from metal_api.accounts.record import Project
-from metal_api.catalogue.data import Metro, OperatingSystem, Plan
+from metal_api.catalogue.data import NETWORK_BOOT, Metro, OperatingSystem, Plan
 from metal_api.core.errors import is_blank, unprocessable
 from metal_api.core.world import World
 from metal_api.devices.body import CREATE, DeviceBody
@@ -20,9 +20,6 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device, Port
 from metal_api.hardware_reservations import HardwareReservation
 from metal_api.servers import Server, Servers
-
-NETWORK_BOOT = "custom_ipxe"
-"""The operating system of devices that boot from the network; all others are images that the service installs."""
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:

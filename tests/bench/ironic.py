@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from metal_api.catalogue.data import use
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic.embedded import ensure_ironic
 from metal_api.ironic.enrolment import enrol
 from metal_api.rack import load
-from metal_api.serve import use_catalogue
+from metal_api.serve import catalogue_of
 from tests.bench.figures import Column, Report, Table
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 from tests.metal_api.ironic.server import rack_file
@@ -33,7 +34,7 @@ def bench(report: Report, folder: Path) -> None:
     report.note(f"enrolling {NODES} nodes of fake hardware")
     file = rack_file(folder / "rack.yml", NETWORK, NODES)
     loaded = load(file)
-    use_catalogue(loaded)
+    use(catalogue_of(loaded))
     rack = FakeRack(folder / "ironic", programs, power_sync=60)
     try:
         enrolments = Table(f"Enrolment of {NODES} servers", [Column("run"), Column("calls"), Column("seconds", ".1f")])

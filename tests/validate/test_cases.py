@@ -32,15 +32,21 @@ MALFORMED: tuple[Any, ...] = (None, 0, -1, 1.5, True, [], {}, ["x"], [None], [{}
 """Values of unexpected types and unexpected characters."""
 STOCK = {"ny": 3, "sv": 1, "mr": 4}
 """Servers of each plan by metro; other metros have enough."""
+FEATURES = {"da": ["baremetal", "layer_2"], "am": ["baremetal", "layer_2"], "lab": ["baremetal"], "ny": []}
+"""Features of the facility of each metro: only that of lab has a plain network."""
 SIZE = {"cpus": [{"count": 1, "type": "Xeon 8-Core Processor"}], "memory": {"total": "32GB"}, "drives": [{"count": 2, "size": "480GB"}]}
 PLANS = ("c3.small.x86", "c3.large.arm64")
 READINGS: dict[str, Any] = {
     "project": {"project": {"name": "sandbox", "max_devices": {}}},
     "devices": {"devices": []},
     "plans": {"plans": [{"slug": slug, "price_per_hour": 0.75, "specs": SIZE} for slug in PLANS]},
-    "metros": {"metros": [{"code": code} for code in ("da", "am", *STOCK)]},
+    "metros": {"metros": [{"code": code} for code in ("da", "am", "lab", *STOCK)]},
     "operating_systems": {
         "operating_systems": [{"slug": slug, "provisionable_on": list(PLANS)} for slug in ("custom_ipxe", "ubuntu_24_04")]
+    },
+    "ssh_keys": {"ssh_keys": {"project": 0, "user": 1, "members": 0}},
+    "facilities": {
+        "facilities": [{"code": f"{code}1", "metro": {"code": code}, "features": features} for code, features in FEATURES.items()]
     },
     "spot_prices": {"spot_prices": [{"metro": metro, "plan": plan, "price_per_hour": 0.2} for metro in ("da", "am") for plan in PLANS]},
     "private_blocks": {"ip_reservations": [{"network": "10.66.1.0", "cidr": 25}]},

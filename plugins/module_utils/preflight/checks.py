@@ -30,6 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     mirror,
     names,
     networks,
+    plain_network,
     plans,
     publishing,
     removals,
@@ -354,6 +355,13 @@ CHECKS: tuple[Check, ...] = (
         advice="set metal_metro to a metro of the Metal API",
     ),
     Check(
+        "plain network",
+        plain_network.plain_network,
+        expected="no setting that needs VLANs, private or elastic addresses, BGP or a spot market, in metros without them, such as a rack"
+        " of your own",
+        advice="change these settings as the finding says; docs/your-own-rack.md lists what a rack of your own does not have",
+    ),
+    Check(
         "operating systems",
         plans.operating_systems,
         expected="the operating system custom_ipxe, which runs the iPXE script of this collection, available on these plans",
@@ -372,6 +380,14 @@ CHECKS: tuple[Check, ...] = (
         expected="no option that makes the install fail after the devices are delivered: custom_ipxe on all nodes, a bootstrap device"
         " that can be deleted, no termination time during the run",
         advice="remove these options from the host or its group",
+    ),
+    Check(
+        "SSH keys of devices",
+        devices.ssh_keys,
+        expected="an SSH key of the project or of the token's user, keys in the options of the machine, or metal_no_ssh_keys: the Metal API"
+        " refuses an order without",
+        advice="add an SSH key to the project with the module metal_ssh_key, or set metal_no_ssh_keys to true; neither changes who can log"
+        " in to the nodes, which openshift_ssh_public_key sets",
     ),
     Check(
         "spot market devices",

@@ -15,8 +15,10 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
+    counted,
     failed,
     listed,
+    not_checkable,
     passed,
     passed_if,
     warning,
@@ -49,6 +51,24 @@ def _address_problem(requested: Any) -> str:
 def _is_true(value: Any) -> bool:
     """Return the value of a boolean option as modules parse it."""
     return str(value).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
+
+
+def orders_all_keys(machine: Mapping[str, Any]) -> bool:
+    """Return whether a device is ordered without options for SSH keys, so that it gets all keys of the project and its members."""
+    return not _is_true(machine.get("no_ssh_keys")) and not any(machine.get(f"{kind}ssh_keys") for kind in ("project_", "user_", ""))
+
+
+def ssh_keys(context: Context) -> Finding:
+    """Refuse an order that the Metal API would refuse, after the network was created: for a new account, which has no key."""
+    machines = [str(machine["hostname"]) for machine in context.machines_to_order if orders_all_keys(machine)]
+    if not machines:
+        return passed("chosen by the options of the machines")
+    keys = context.read("ssh_keys", "ssh_keys")
+    if found := keys["project"] + keys["user"]:
+        return passed(f"{counted(found, 'SSH key')} of the project and the token's user")
+    if keys["members"] > 1:
+        return not_checkable("neither the project nor the token's user has an SSH key; those of the project's other members cannot be read")
+    return failed(f"neither the project nor the token's user has an SSH key: {listed(machines)}")
 
 
 def options(context: Context) -> Finding:

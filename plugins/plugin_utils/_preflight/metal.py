@@ -38,9 +38,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
     find_vlans,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import gateway_kind
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import plain_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.devices import orders_all_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
@@ -88,6 +91,10 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         }
         if any(machine.get("hardware_reservation_id") for machine in pending):
             requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
+        if any(orders_all_keys(machine) for machine in pending):
+            requests["ssh_keys"] = pool.submit(_read, client, _ssh_keys, SSH_KEY_INFO_OPTIONS, settings)
+        if plain_network.depends_on(Context(settings, readings)):
+            requests["facilities"] = pool.submit(_read, client, _facilities, Options(), settings)
         if any(is_spot(machine) for machine in pending):
             requests["spot_prices"] = pool.submit(_read, client, spot_prices, SPOT_PRICE_OPTIONS, settings)
     readings |= {name: answer.result() for name, answer in requests.items()}
@@ -167,6 +174,19 @@ def _read(
         return find(client, {**defaults_of(options), "project_id": str(settings["metal_project_id"]), **given})
     except CollectionError as problem:
         return _failure(problem)
+
+
+def _ssh_keys(client: MetalClient, params: Mapping[str, Any]) -> Reading:
+    """Return the numbers of SSH keys that a device gets without further options, as far as the token reads them, and of members."""
+    project = len(find_ssh_keys(client, {**params, "owner": "project"})["ssh_keys"])
+    user = 0 if project else len(find_ssh_keys(client, {**params, "owner": "user"})["ssh_keys"])
+    members = [] if project or user else client.read(f"projects/{params['project_id']}", doing="read the project").get("members")
+    return {"ssh_keys": {"project": project, "user": user, "members": len(members or [])}}
+
+
+def _facilities(client: MetalClient, _params: Mapping[str, Any]) -> Reading:
+    """Return the facilities as the Metal API lists them: their features are nowhere else."""
+    return {"facilities": client.read_list("facilities", "facilities", doing="list the facilities")}
 
 
 def _capacity(client: MetalClient, servers: list[dict[str, Any]]) -> Reading:

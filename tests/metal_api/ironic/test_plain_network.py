@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from metal_api.catalogue.data import Catalogue
+from metal_api.catalogue.rendering import show_facility
 from metal_api.core.world import MetroNetwork
 from metal_api.plain_networks import REFUSED
+from metal_api.rack import load
+from metal_api.serve import catalogue_of
 from tests.metal_api.ironic.fake_rack import METRO, FakeRack, rack_api
+from tests.metal_api.ironic.server import rack_file
 
 NETWORK = MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")
 
@@ -46,6 +51,24 @@ async def test_a_virtual_network_is_a_name(tmp_path: Path, rack: FakeRack) -> No
     async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
         answer = await api.api.post(f"{api.project}/virtual-networks", json={"metro": METRO, "description": "lock"})
         assert answer.status_code == 201, answer.text
+
+
+async def test_only_what_can_be_ordered_is_listed(tmp_path: Path, rack: FakeRack) -> None:
+    async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
+        found = (await api.api.get("/operating-systems")).json()["operating_systems"]
+        assert [each["slug"] for each in found] == ["custom_ipxe"]
+
+
+def test_metros_of_a_rack_have_no_features_prices_and_spot_market_of_the_vendor(tmp_path: Path) -> None:
+    file = rack_file(tmp_path / "rack.yml", "127.91.0", 0)
+    own = "plans: [{slug: r640.x86, cpu: Xeon, cores: 16, memory_gb: 192, price_hour: 0.25}]"
+    file.write_text(f"{file.read_text(encoding='utf-8')}{own}\n", encoding="utf-8")
+    catalogue = catalogue_of(load(file))
+    assert show_facility("", catalogue.metros["r1"])["features"] == ["baremetal"]
+    plans = catalogue.plans
+    assert (plans["r640.x86"].price_hour, plans["c3.small.x86"].price_hour) == (0.25, 0)
+    assert {each.deployment_types for each in plans.values()} == {("on_demand",)}
+    assert Catalogue().plans["c3.small.x86"].deployment_types == ("on_demand", "spot_market")
 
 
 @pytest.mark.parametrize("system", ["ubuntu_22_04", "debian_12"])

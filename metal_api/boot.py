@@ -30,11 +30,18 @@ from metal_api.core.world import World
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.devices.services import machine_endpoint
-from metal_api.events import record_event
+from metal_api.events import Event, record_event
 from metal_api.ironic import agent
 from metal_api.servers import Server, Servers
 
 BOOTING = "Device connected to DHCP system"
+
+LONGEST_TEXT = 16 * 1024
+"""Characters of an event's text that are kept (ours): a machine could fill the memory with its events."""
+_LONGEST_NAME = 256
+MOST_EVENTS = 10_000
+"""Events of a device, from which on its machine can report no more (ours)."""
+
 _PHONE_HOME = (
     "params",
     f"param body {BOOTING}",
@@ -87,6 +94,7 @@ def phone_home(world: World, device: Device, content_type: str, body: bytes) -> 
         world.service(Lifecycle).phoned_home(device)
         return
     kind, text = _event(content_type, body)
+    _heed_limits(world, device, kind)
     if kind == "provisioning.104.01":
         world.service(Lifecycle).handed_out_script(device, text)
     elif kind == "provisioning.110":
@@ -106,7 +114,7 @@ def _event(content_type: str, body: bytes) -> tuple[str, str]:
         raise BadEventError("unsupported content type")
     if not found.get("type"):
         raise BadEventError("an event needs a type")
-    return str(found["type"]), str(found.get("body") or "")
+    return str(found["type"]), str(found.get("body") or "")[:LONGEST_TEXT]
 
 
 def user_event(world: World, device: Device, body: bytes) -> None:
@@ -115,7 +123,16 @@ def user_event(world: World, device: Device, body: bytes) -> None:
     code = found.get("code") or 0
     if not isinstance(code, int):
         raise BadEventError("code must be a number")
-    record_event(world, device, f"user.{code}", str(found.get("message") or ""), state=str(found.get("state") or "") or None)
+    state = str(found.get("state") or "")
+    _heed_limits(world, device, f"{code}{state}")
+    record_event(world, device, f"user.{code}", str(found.get("message") or "")[:LONGEST_TEXT], state=state or None)
+
+
+def _heed_limits(world: World, device: Device, name: str) -> None:
+    if len(name) > _LONGEST_NAME:
+        raise BadEventError(f"type, code and state may have {_LONGEST_NAME} characters")
+    if world.store[Event].count("device", device.id) >= MOST_EVENTS:
+        raise BadEventError(f"the device has {MOST_EVENTS} events, and may report no more")
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -146,7 +163,9 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
     if device is None or server is None or not server.address:
         return
     text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {requested}"
-    record_event(world, device, "server.wrong_address", text)
+    # Once: firmware tries again for ever, and any client of the network can name a MAC address.
+    if not any(each.body == text for each in world.store[Event].by("device", device.id)):
+        record_event(world, device, "server.wrong_address", text)
 
 
 @dataclass(frozen=True)
@@ -160,7 +179,8 @@ class BootMedia:
     agent: Path | None = None
     ironic_url: str = ""
 
-    def routes(self, boot_url: str) -> list[BaseRoute]:
+    def routes(self, world: World) -> list[BaseRoute]:
+        boot_url = world.environment.boot_url
         found: list[BaseRoute] = [
             *(HttpRoute(f"/{name}", self._file(name)) for name in (boot_iso.ISO, boot_iso.DISK_LOADER)),
             HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(boot_url))),
@@ -168,7 +188,7 @@ class BootMedia:
         if self.firmware.is_dir():
             found.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
         if self.agent is not None:
-            found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(self.ironic_url)]
+            found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(world, self.ironic_url)]
         return found
 
     def _file(self, name: str) -> Callable[[Request], Response]:
@@ -213,5 +233,5 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
         HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
     ]
     if media is not None:
-        routes += media.routes(world.environment.boot_url)
+        routes += media.routes(world)
     return Bounded(Starlette(routes=routes))

@@ -138,12 +138,27 @@ def load(path: Path) -> Rack:
     return rack
 
 
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """Return the number of values of a node with its aliases written out; more than :data:`_MOST_VALUES` if it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = _MOST_VALUES + 1
+        parts = [each for pair in node.value for each in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + (sum(_size(each, known) for each in parts) if isinstance(node, yaml.CollectionNode) else 0)
+    return known[id(node)]
+
+
 class _Loader(yaml.SafeLoader):
     """YAML without its traps in a rack file: a MAC address of digits is no number to base 60, Norway (NO) is not false, and a key that
     is there twice is an error instead of the last one.
     """
 
     yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 - as the base class has it
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _size(node, {}) > _MOST_VALUES:
+            raise yaml.constructor.ConstructorError(None, None, "aliases (*name) repeat values without end", node.start_mark)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
@@ -164,10 +179,12 @@ for _tag, _pattern, _first in (
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), ["" if c == "\0" else c for c in _first])
 
+_MOST_VALUES: Final = 5_000_000
+"""Values of a rack file with its aliases (ours): tens of thousands of servers have fewer. Few lines could have billions."""
 _METRO: Final = re.compile(r"[a-z][a-z0-9]{1,9}")
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,50}\.(?:x86|arm64)")
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_INTERFACE: Final = re.compile(r"[^\s/]{1,15}")
+_INTERFACE: Final = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
 _DEFAULTS: Final = frozenset({"metro", "plan", "reserved_for", "boot", "firmware", "bmc"})
 _BMC_DEFAULTS: Final = frozenset({"driver", "user", "password_file", "password_env", "verify_ca", "system"})
@@ -545,11 +562,13 @@ class _Reader:
 
 
 def _listed(top: _Fields, key: str, name: str, *default: object) -> list[tuple[str, Any]]:
-    """Return the items of a list, each with its place in the file: ``servers[3] r1-u12``."""
-    return [
-        (f"{key}[{index}]{f' {each[name]}' if isinstance(each, dict) and each.get(name) else ''}", each)
-        for index, each in enumerate(top.take(key, list, *default))
-    ]
+    """Return the items of a list, each with its place in the file: ``servers[3] r1-u12``, its name only where it is one line of text."""
+    found = []
+    for index, each in enumerate(top.take(key, list, *default)):
+        label = each.get(name) if isinstance(each, dict) else None
+        shown = f" {label}" if isinstance(label, str) and label.isprintable() else ""
+        found.append((f"{key}[{index}]{shown}", each))
+    return found
 
 
 def _merged(defaults: Mapping[str, Any], server: object) -> object:

@@ -17,6 +17,7 @@ import os
 import shlex
 import signal
 import socket
+import sqlite3
 import ssl
 import sys
 from collections import Counter
@@ -189,12 +190,14 @@ def serve(options: Options) -> int:
         try:
             write_media(options.state / MEDIA, _boot_url(options))
             programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
+            return asyncio.run(_run(options, rack, programs))
         except (BootIsoError, EmbeddedError) as error:
             raise StartError(str(error)) from None
-        try:
-            return asyncio.run(_run(options, rack, programs))
         except (UnusableError, DatabaseError) as error:
             raise StartError(str(error)) from None
+        except (OSError, sqlite3.Error) as error:
+            # A full or read-only disk, for the most part.
+            raise StartError(f"--state {options.state}: {error}") from error
 
 
 def _boot_url(options: Options) -> str:
@@ -225,28 +228,21 @@ class MetalServer(Runnable):
         access = options.ironic or await self._start_ironic(boot_url)
         machines = IronicMachines(IronicClient(access.connect(), self._metrics.ironic_call), boot_url=boot_url)
         self._ends("machines", machines.close)
-        world = MetalWorld(
-            options.state,
-            Clock(1),
-            machines,
-            environment=Environment(
-                boot_url=boot_url,
-                metadata_url=boot_url,
-                # Of what a plain network does not have, elastic addresses and private ones, nothing is given out.
-                public_network="192.0.2.0/24",
-                private_network="198.51.100.0/24",
-                networks={
-                    each.code: MetroNetwork(str(each.network), str(each.gateway), str(each.first), str(each.last))
-                    for each in self._rack.metros
-                },
-                is_simulated=False,
-                boot_timeout=options.boot_timeout,
-                rescue_script_url=options.rescue_script_url,
-                has_agent=options.agent is not None,
-            ),
-            owner=OWNER,
-            database=database,
+        environment = Environment(
+            boot_url=boot_url,
+            metadata_url=boot_url,
+            # Of what a plain network does not have, elastic addresses and private ones, nothing is given out.
+            public_network="192.0.2.0/24",
+            private_network="198.51.100.0/24",
+            networks={
+                each.code: MetroNetwork(str(each.network), str(each.gateway), str(each.first), str(each.last)) for each in self._rack.metros
+            },
+            is_simulated=False,
+            boot_timeout=options.boot_timeout,
+            rescue_script_url=options.rescue_script_url,
+            has_agent=options.agent is not None,
         )
+        world = MetalWorld(options.state, Clock(1), machines, environment=environment, owner=OWNER, database=database)
         self._ends("Metal API", world.close)
         recovery = Recovery(world)
         world.store.observe = Audit(options.state / audit.NAME).write
@@ -318,14 +314,15 @@ class MetalServer(Runnable):
                 except Exception:
                     LOG.exception("rack %s is not enrolled, reload it (SIGHUP) to try again", self._options.rack)
             await self._reloaded.wait()
-            self._take_rack()
+            await self._take_rack()
 
     def _not_enrolled(self, why: str) -> None:
         LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, why)
 
-    def _take_rack(self) -> None:
+    async def _take_rack(self) -> None:
         try:
-            rack = load(self._options.rack)
+            # In a thread: thousands of servers take seconds.
+            rack = await asyncio.to_thread(load, self._options.rack)
         except RackError as error:
             LOG.error("the rack file is not used, the one of the start is still in force: %s", error)  # noqa: TRY400 - its words suffice
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -49,6 +50,10 @@ class Database(Protocol):
     """
 
     @property
+    def name(self) -> str:
+        """What a message calls it, without secrets."""
+
+    @property
     def is_up(self) -> bool:
         """Whether changes can be stored, as far as is known."""
 
@@ -81,31 +86,44 @@ class SqliteDatabase:
 
     ``synchronous=NORMAL`` with a write-ahead log: a commit has reached the operating system when it returns, so ``kill -9`` loses nothing.
     Only a power failure could lose the last transactions. A commit then takes microseconds instead of a disk flush.
+
+    Raises :class:`UnusableError`.
     """
 
     def __init__(self, path: Path) -> None:
         path.touch(mode=0o600)
-        self._path = path
+        self.name = str(path)
         self.connection = sqlite3.connect(path, isolation_level=None)
-        self.connection.execute("PRAGMA journal_mode=WAL")
-        self.connection.execute("PRAGMA synchronous=NORMAL")
+        with self._usable():
+            self.connection.execute("PRAGMA journal_mode=WAL")
+            self.connection.execute("PRAGMA synchronous=NORMAL")
         self._statements: dict[str, tuple[str, str]] = {}
         self.is_up = True
 
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self.connection.close()
+            raise UnusableError(f"{self.name} cannot be used: {error}") from error
+
     def create(self, tables: Iterable[str]) -> None:
-        self.connection.execute("BEGIN")
-        for table in tables:
-            # The row number keeps the order of creation over a restart.
-            columns = "name TEXT PRIMARY KEY" if table == VALUES else "n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL"
-            self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns}, body TEXT NOT NULL)")
-        self.connection.execute("COMMIT")
+        with self._usable():
+            self.connection.execute("BEGIN")
+            for table in tables:
+                # The row number keeps the order of creation over a restart.
+                columns = "name TEXT PRIMARY KEY" if table == VALUES else "n INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL"
+                self.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns}, body TEXT NOT NULL)")
+            self.connection.execute("COMMIT")
 
     def tables(self) -> list[str]:
         found = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
         return [name for (name,) in found if name != "journal"]
 
     def rows(self, table: str) -> Iterator[tuple[str, str]]:
-        return iter(self.connection.execute(f"SELECT {_key(table)}, body FROM {table} ORDER BY rowid"))  # noqa: S608 - see Database.create
+        with self._usable():
+            yield from self.connection.execute(f"SELECT {_key(table)}, body FROM {table} ORDER BY rowid")  # noqa: S608 - see Database.create
 
     def write(self, changes: Sequence[Change]) -> None:
         execute = self.connection.execute
@@ -123,7 +141,7 @@ class SqliteDatabase:
                 execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            LOG.error("%s cannot be written: %s", self._path, error)  # noqa: TRY400 - its words suffice
+            LOG.error("%s cannot be written: %s", self.name, error)  # noqa: TRY400 - its words suffice
             self.is_up = False
             raise DatabaseError(is_in_doubt=False) from None
 

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import orjson
 
-from metal_api.core.database import VALUES, Database, DatabaseError
+from metal_api.core.database import VALUES, Database, DatabaseError, UnusableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,12 @@ class Table(Generic[R]):
         return {name: getattr(record, name) for name in self._fields}
 
     def read(self, values: JSON) -> None:
-        """Add the record with these ``values``. Missing fields get their defaults, so that older state folders can be opened."""
+        """Add the record with these ``values``. Missing fields get their defaults, so that older state folders can be opened.
+
+        Raises ValueError for fields that this version does not have: they would be lost with the next change.
+        """
+        if unknown := sorted(values.keys() - set(self._fields)):
+            raise ValueError(f"{self.name} have the fields {', '.join(unknown)}, which this version does not know: a newer one wrote them")
         record = self._make(**{name: tuple(value) if name in self._tuples else value for name, value in values.items()})
         self.set(record.id, record)
 
@@ -149,7 +154,7 @@ class _Doubt:
 
 
 class Store:
-    """Tables of records, and named values.
+    """Tables of records, and named values. Raises :class:`UnusableError` for a database with something else.
 
     ``observe``: gets the changes of each transaction after its commit; None for no observer. ``failed``: called after a transaction that
     the database did not store or confirm; it is undone in memory then.
@@ -167,9 +172,16 @@ class Store:
         self.observe: Callable[[Sequence[Change]], None] | None = None
         self.failed: Callable[[], None] | None = None
         self.database = database
-        database.create([*(table.name for table in self), VALUES])
+        try:
+            self._read()
+        except (ValueError, TypeError) as error:
+            raise UnusableError(f"{database.name} cannot be used: {error}") from error
+
+    def _read(self) -> None:
+        """Read all tables, after making those that are missing."""
+        self.database.create([*(table.name for table in self), VALUES])
         for table in self:
-            for _id, body in database.rows(table.name):
+            for _id, body in self.database.rows(table.name):
                 table.read(orjson.loads(body))
 
     @overload

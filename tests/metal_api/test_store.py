@@ -11,7 +11,7 @@ from typing import LiteralString, Protocol
 
 import pytest
 
-from metal_api.core.database import Database, DatabaseError, SqliteDatabase
+from metal_api.core.database import Database, DatabaseError, SqliteDatabase, UnusableError
 from metal_api.core.postgresql import PostgresqlDatabase
 from metal_api.core.store import Change, Kind, Record, Store
 from tests.postgres import PACKAGE, Postgres
@@ -164,3 +164,31 @@ def test_an_observer_that_fails_undoes_nothing(opened: Callable[[], Store]) -> N
         store.put(Thing(id="a", name="first"))
     assert names(store) == ["first"]
     assert names(opened()) == ["first"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newer(Thing):
+    colour: str = ""
+
+
+def test_what_a_newer_version_has_written_is_refused_and_kept(place: Place) -> None:
+    newer = Store(place.open(), [Kind(Newer, "things")])
+    newer.put(Newer(id="a", name="first", colour="red"))
+    newer.close()
+    database = place.open()
+    with pytest.raises(UnusableError) as refused:
+        Store(database, KINDS)
+    text = "cannot be used: things have the fields colour, which this version does not know: a newer one wrote them"
+    assert str(refused.value) == f"{database.name} {text}"
+    database.close()
+    again = Store(place.open(), [Kind(Newer, "things")])
+    assert again[Newer]["a"].colour == "red"
+    again.close()
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "metal.sqlite"
+    path.write_bytes(b"no database" * 1000)
+    with pytest.raises(UnusableError, match="file is not a database"):
+        SqliteDatabase(path)
+    assert path.read_bytes() == b"no database" * 1000

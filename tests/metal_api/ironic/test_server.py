@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -133,6 +134,24 @@ def test_bad_options_are_one_message(tmp_path: Path, rack: FakeRack, options: li
     assert message in done.stderr, done.stderr
     assert lines[0].startswith("metal_api: "), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_state_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "metal.sqlite").write_bytes(b"no database" * 1000)
+    file = rack_file(tmp_path / "rack.yml", "127.90.3", 1)
+    words = ("--boot-listen", f"127.0.0.1:{free_port()}", "--ironic-url", "http://127.0.0.1:1")
+    done = command("serve", "--state", state, "--rack", file, *words)
+    assert done.returncode == 1
+    assert done.stderr == f"metal_api: {state}/metal.sqlite cannot be used: file is not a database\n"
+    shutil.rmtree(state)
+    # No folder for the boot ISO can be made, as on a full disk.
+    state.mkdir(mode=0o700)
+    (state / "media").touch()
+    done = command("serve", "--state", state, "--rack", file, *words)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert done.stderr.startswith(f"metal_api: --state {state}: "), done.stderr
 
 
 def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Address
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,11 @@ def test_a_password_that_others_can_read_is_refused_once(folder: Path) -> None:
         ("metros: []", "metros: has to have at least one metro"),
         ("servers: []", "metros is missing"),
         ("metros: !!python/object:os.system x", "could not determine a constructor"),
+        ("a: &a {b: *a}", "line 1, column 1: aliases (*name) repeat values without end"),
+        (
+            "\n".join(["a: &a [x]", *(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghij")), "metros: *j"]),
+            "line 1, column 1: aliases (*name) repeat values without end",
+        ),
     ],
 )
 def test_what_is_no_rack_file(folder: Path, text: str, message: str) -> None:
@@ -200,3 +206,8 @@ def test_what_is_no_rack_file(folder: Path, text: str, message: str) -> None:
 def test_a_file_that_does_not_exist(folder: Path) -> None:
     with pytest.raises(RackError, match="the file cannot be read"):
         load(folder / "none.yml")
+
+
+def test_a_name_with_control_characters_does_not_reach_the_terminal(folder: Path) -> None:
+    (found,) = problems(folder, GOOD.replace("name: r1-u10", 'name: "a\\e[2J"'))
+    assert found == "servers[0]: name 'a\\x1b[2J' is not a host name of lower-case letters, digits and hyphens"

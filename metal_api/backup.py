@@ -14,6 +14,7 @@ import re
 import sqlite3
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -95,6 +96,8 @@ def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
                     raise StartError(f"{archive} is no backup of a server: {STATE} is missing")
                 for member in read.getmembers():
                     _extract(read, member, folder / member.name)
+                for name in DATABASES:
+                    _check(folder / name, name)
                 if database is not None:
                     with contextlib.closing(SqliteDatabase(folder / STATE)) as content:
                         _fill(database, content)
@@ -102,7 +105,7 @@ def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
                         left.unlink()
             if database is not None:
                 write_place(state, database.name)
-        except (OSError, tarfile.TarError, EOFError, sqlite3.Error, UnusableError, DatabaseError) as error:
+        except (OSError, tarfile.TarError, EOFError, zlib.error, sqlite3.Error, UnusableError, DatabaseError) as error:
             raise StartError(f"the backup {archive} cannot be restored: {error}") from None
     return names
 
@@ -139,13 +142,23 @@ def _restored(state: Path) -> Iterator[Path]:
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    content = archive.extractfile(member)
+    content = archive.extractfile(member) if member.isreg() else None
     if content is None:
         raise StartError(f"the archive is no backup of a server: {member.name} is no file")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with content, os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         while block := content.read(1 << 20):
             file.write(block)
+
+
+def _check(path: Path, name: str) -> None:
+    """Raise ``sqlite3.DatabaseError`` for a restored database that is damaged."""
+    if not path.exists():
+        return
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"{name}: {found}")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -86,10 +86,10 @@ def not_imitated(method: str, path: str) -> ApiError | None:
     """Return the error (ours) for a call of the real service that the sandbox does not imitate, None for other calls."""
     for what, pattern in MISSING.items():
         if re.search(pattern, f"{method} {path}"):
-            return ApiError(501, f"The sandbox does not imitate {what} ({method} {path}); docs/sandbox.md says what it does.")
+            return ApiError(501, f"This Metal API has no {what} ({method} {path}): docs/sandbox.md lists what is missing.")
     return None
 
 
 def unknown(method: str, path: str) -> ApiError:
     """Return the error (ours) for a call that may or may not exist at the real service."""
-    return ApiError(501, f"The sandbox does not imitate {method} {path}: see docs/sandbox.md for what it does.")
+    return ApiError(501, f"This Metal API has no {method} {path}: docs/sandbox.md lists what is missing.")

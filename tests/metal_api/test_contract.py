@@ -40,7 +40,7 @@ async def test_every_other_call_of_the_client_is_known_to_be_missing(sandbox: Sa
         if (method, path) in imitated:
             continue
         (text,) = await sandbox.errors(method, path.replace("{}", "x"), 501)
-        found = re.fullmatch(r"The sandbox does not imitate (.+) \(.+\); docs/sandbox.md says what it does\.", text)
+        found = re.fullmatch(r"This Metal API has no (.+) \(.+\): docs/sandbox.md lists what is missing\.", text)
         assert found, f"{method} {path}: {text}"
         missing.setdefault(found[1], {}).setdefault(path, []).append(method)
 

@@ -45,7 +45,7 @@ async def test_tokens(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(("method", "path"), [("GET", "/notifications"), ("GET", "/"), ("POST", "/self-made")])
 async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path: str) -> None:
     (text,) = await sandbox.errors(method, path, 501)
-    assert text.startswith(f"The sandbox does not imitate {method} {path}:")
+    assert text.startswith(f"This Metal API has no {method} {path}:")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -49,12 +50,13 @@ from metal_api.listener import Listener
 from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
 from metal_api.network.reservations import reservations
+from metal_api.printable import PrintableFormatter
 from metal_api.rack import Rack, RackError, load, with_agent
 from metal_api.recovery import Recovery
 from metal_api.running import Runnable, run
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
-from metal_api.tls import CertificateAuthority
+from metal_api.tls import CertificateAuthority, expiry
 from metal_api.world import MetalWorld
 
 LOG = logging.getLogger(__name__)
@@ -179,7 +181,9 @@ def catalogue_of(rack: Rack) -> Catalogue:
 
 def serve(options: Options) -> int:
     """Run the server until SIGINT or SIGTERM. Raises :class:`StartError` when it cannot start."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     for chatty in ("httpx", "httpcore", "uvicorn", "openstack", "keystoneauth", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     options = checked(options)
@@ -356,8 +360,11 @@ class MetalServer(Runnable):
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_cert_chain(options.certificate, options.key)
-        except (OSError, ssl.SSLError) as error:
+            until = expiry(options.certificate)
+        except (OSError, ValueError) as error:
             raise StartError(f"--certificate {options.certificate}, --key {options.key}: {error}") from None
+        if until < datetime.now(UTC):
+            raise StartError(f"--certificate {options.certificate}: it has expired at {until:%Y-%m-%d %H:%M} UTC, and clients refuse it")
         return context
 
     async def _listen(self, option: str, place: tuple[str, int], app: object, context: ssl.SSLContext | None) -> None:

@@ -71,6 +71,11 @@ class CertificateAuthority:
         return context
 
 
+def expiry(certificate: Path) -> datetime:
+    """Return the end of the validity of the first certificate in a PEM file. Raises ``ValueError`` and ``OSError``."""
+    return x509.load_pem_x509_certificate(certificate.read_bytes()).not_valid_after_utc
+
+
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, lifetime: timedelta) -> x509.CertificateBuilder:
     now = datetime.now(UTC).replace(microsecond=0)
     return (

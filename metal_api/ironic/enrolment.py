@@ -27,6 +27,7 @@ from metal_api.ironic import nodes
 from metal_api.ironic.client import NODE_FIELDS, IronicClient, IronicError
 from metal_api.ironic.mapping import CLEAN_FAILURE, POWER_FAILURE, metro_trait
 from metal_api.ironic.reachability import unreachable
+from metal_api.printable import printable
 from metal_api.rack import REDFISH, Rack, RackServer
 
 Node = dict[str, Any]
@@ -56,7 +57,8 @@ class Result:
     address: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.outcome}{': ' + self.detail if self.detail else ''}"
+        # The detail may have the words of a BMC.
+        return printable(f"{self.name}: {self.outcome}{': ' + self.detail if self.detail else ''}")
 
 
 @dataclass(frozen=True)

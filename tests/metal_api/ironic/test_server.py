@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
+from metal_api.ironic.enrolment import Result
+from metal_api.printable import PrintableFormatter
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.server import ROOT, Server, rack_file
@@ -152,6 +160,27 @@ def test_a_state_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
     done = command("serve", "--state", state, "--rack", file, *words)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
     assert done.stderr.startswith(f"metal_api: --state {state}: "), done.stderr
+
+
+def test_an_expired_certificate_is_refused(tmp_path: Path, rack: FakeRack) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "metal.test")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC))
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    both = tmp_path / "both.pem"
+    both.write_bytes(private + made.sign(key, hashes.SHA256()).public_bytes(pem))
+    server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.3", 1), rack.ironic.access)
+    server.command.remove("--plain-http")
+    done = command(*server.command[3:], "--certificate", both, "--key", both)
+    assert done.returncode == 1, done.stderr
+    assert f"metal_api: --certificate {both}: it has expired at 2021-01-01 00:00 UTC, and clients refuse it" in done.stderr
+
+
+def test_a_message_is_one_line_of_the_log() -> None:
+    record = logging.LogRecord("metal_api", logging.INFO, "", 0, "BMC: %s", ("\x1b[2Joff\n2026-11-25 INFO all is well",), None)
+    assert PrintableFormatter("%(levelname)s %(message)s").format(record) == r"INFO BMC: \x1b[2Joff\n2026-11-25 INFO all is well"
+    assert str(Result("u1", "failed", "it says \x1b[2J")) == r"u1: failed: it says \x1b[2J"
 
 
 def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack) -> None:

@@ -34,7 +34,8 @@ class Clock:
         while left > 0:
             changed, speed, started = self._changed, self._speed, time.monotonic()
             try:
-                await asyncio.wait_for(changed.wait(), left / speed)
+                async with asyncio.timeout(left / speed):
+                    await changed.wait()
             except TimeoutError:
                 return
             left -= (time.monotonic() - started) * speed

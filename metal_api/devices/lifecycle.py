@@ -145,7 +145,8 @@ class Lifecycle:
                         self.end(device, "Termination time reached")
             left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._endings_changed.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._endings_changed.wait()
 
     def hardware(self, device: Device) -> Hardware:
         plan = catalogue().plans[device.plan]

@@ -428,7 +428,9 @@ class IronicMachines:
             else:
                 self._requested.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._requested.wait(), self._idle)
+                    # Not asyncio.wait_for: that of Python 3.11 loses a cancellation that comes together with the event.
+                    async with asyncio.timeout(self._idle):
+                        await self._requested.wait()
             try:
                 await self._poll()
                 reported = ""

@@ -331,7 +331,8 @@ class Operators:
                 _logger.exception("a round of the operators of %s failed", self._cluster.assets.domain)
             pause = min(max(_ROUND / self._clock.speed, _ROUND_LIMITS[0]), _ROUND_LIMITS[1])
             try:
-                await asyncio.wait_for(self._state.changed.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._state.changed.wait()
             except TimeoutError:
                 continue
             # Let a burst of changes come together.

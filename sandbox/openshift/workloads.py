@@ -126,7 +126,8 @@ class Workloads:
                         _logger.warning("pod %s of %s: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
             try:
                 # Without pods there is nothing to try again.
-                await asyncio.wait_for(self._changed.wait(), _RETRY_PAUSE if self._pods else None)
+                async with asyncio.timeout(_RETRY_PAUSE if self._pods else None):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
 

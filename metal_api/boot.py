@@ -90,6 +90,9 @@ class BadEventError(Exception):
 
 def phone_home(world: World, device: Device, content_type: str, body: bytes) -> None:
     """Record a phone-home. An empty body reports that the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
+    if world.service(Servers).is_plain(device.id) and world.service(Lifecycle).is_server_waiting(device):
+        # Of what the server ran before.
+        return
     if not body:
         world.service(Lifecycle).phoned_home(device)
         return
@@ -146,9 +149,11 @@ def _json(body: bytes) -> dict[str, Any]:
 
 
 def _of_server(world: World, device: Device | None, address: str) -> str | None:
-    """Return the script of a server that is no device, or is one no more: it cleans its disks, or waits until that is known."""
+    """Return the script of a server that is no device, not yet or no more: it cleans its disks, or waits until that is known."""
     server = world.store[Server].first("address", address)
-    if server is None or not server.is_plain or (device is not None and device.state != "deprovisioning"):
+    if server is None or not server.is_plain:
+        return None
+    if device is not None and device.state != "deprovisioning" and not world.service(Lifecycle).is_server_waiting(device):
         return None
     if server.cleaning and world.environment.has_agent:
         return agent.script(world.environment.boot_url)

@@ -34,6 +34,9 @@ from metal_api.servers import Server, Servers
 
 log = logging.getLogger(__name__)
 
+SERVER_BOOTS = "server.boots"
+"""The event from which on what the server of a device does is of that device."""
+
 ABANDONED_RETRY = 60.0
 """Seconds between attempts to free the server of a device that has no record any more."""
 
@@ -86,6 +89,17 @@ class Lifecycle:
         event = record_event(self._world, device, type_, body or provisioning.EVENTS.get(type_, type_))
         progress = {**device.progress, type_: event.id}
         return self._store.put(replace(device, progress=progress, updated_at=self._world.now(), **changes))
+
+    def server_boots(self, device: Device, text: str) -> None:
+        """Record that the backend boots the server of a device now, for what the device was ordered for."""
+        self.record_progress(device, SERVER_BOOTS, text)
+
+    def is_server_waiting(self, device: Device) -> bool:
+        """Return whether the server of a device has not been booted for it yet. It may be on all the same, as after a power failure.
+
+        A script that it got so would be interrupted by the power cycle of its own installation, and the disk booted after that.
+        """
+        return device.server_id is not None and device.pending in {"provision", "reinstall"} and SERVER_BOOTS not in device.progress
 
     def handed_out_script(self, device: Device, body: str) -> None:
         """Record 104.01, the boot script's phone-home, which makes a custom_ipxe device active and ends its network boot (Boots source)."""

@@ -124,6 +124,7 @@ class IronicMachines:
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
         if keep_disks:
             # The boot service serves the boot script again; an undeployment could clean the disks.
+            self._boots(hw.device_id, hw.hostname)
             await self.reboot(hw.device_id)
             return
         node_id = self._id(hw.device_id, hw)
@@ -189,6 +190,15 @@ class IronicMachines:
         if device is not None:
             record_event(world, device, type_, text)
 
+    def _boots(self, device_id: str, name: str) -> None:
+        """Record that the server of a device boots for it now, once."""
+        world = self._of_world
+        device = world.store[Device].get(device_id)
+        if device is not None and world.service(Lifecycle).is_server_waiting(device):
+            text = f"Server {name} gets its boot script from now on"
+            LOG.info("%s: %s", device_id, text)
+            world.service(Lifecycle).server_boots(device, text)
+
     async def _allocate(self, hw: Hardware, node: Node) -> None:
         """Claim the node at Ironic, which other users may share."""
         failures = 0
@@ -228,6 +238,7 @@ class IronicMachines:
             if node["instance_uuid"] != device_id:
                 raise MachineError(f"server {name} lost its allocation: its instance is {node['instance_uuid'] or 'none'} now")
             if state == "active":
+                self._boots(device_id, name)
                 if not attempts and self._boots_from_network(device_id):
                     # Deployed before this process was restarted: firmware that found no DHCP or boot service has given up.
                     self._note(device_id, "server.deploying", f"Reboot of server {name} requested: it has not asked for its boot script")
@@ -244,9 +255,13 @@ class IronicMachines:
             if state not in _DEPLOYABLE or node["maintenance"]:
                 raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
             attempts += 1
+            if node["power_state"] == "power on":
+                # A free server that somebody switched on, or one whose deployment failed: what it runs must not take the boot script.
+                await self.power_off(device_id)
             # A machine may have its boot script before Ironic has ended its deployment, which then fails.
             self._of_world.service(Lifecycle).boot_again(device_id)
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
+            self._boots(device_id, name)
             if await self._provision(node, "active"):
                 self._note(device_id, "server.deploying", f"Deployment of server {name} requested")
 

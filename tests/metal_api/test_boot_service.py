@@ -116,7 +116,7 @@ async def test_a_machine_cannot_fill_the_memory_with_events(sandbox: Sandbox, mo
 
 async def test_a_wrong_address_is_reported_once(asked: tuple[str, list[str]], sandbox: Sandbox) -> None:
     url, _seen = asked
-    device = await sandbox.active(plan="c3.small.x86", metro=METRO)
+    device = await sandbox.create(plan="c3.small.x86", metro=METRO)
     server = sandbox.world.service(Servers).of_device(device["id"])
     assert server is not None
     mac = server.macs[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic.machines import ATTEMPTS
+from tests.metal_api.conftest import machine_client
 from tests.metal_api.ironic.fake_rack import METRO, PLAN, FakeRack, RackApi, rack_api
 
 ORDER = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
@@ -142,6 +143,30 @@ async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeR
         assert api.free() == 0
         await _gone(api, device["id"])
         await api.until(lambda: api.free() == 1)
+
+
+async def test_a_server_that_was_on_already_gets_no_script_before_it_is_booted_for_its_device(tmp_path: Path, rack: FakeRack) -> None:
+    """Such as one that came up by itself after a power failure, and has asked the boot service since then."""
+    networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
+    async with rack_api(tmp_path / "state", rack, networks=networks) as api:
+        (node_id,) = await api.offered(1)
+        await asyncio.to_thread(rack.connection.baremetal.set_node_power_state, node_id, "power on", wait=True)
+        api.machines.boots = False
+        device = await api.create(hostname="w1", userdata="#!ipxe\necho script of w1\n")
+        asked = 0
+        while api.state(device["id"]) != "active":
+            asked += 1
+            answer = await api.ask_boot("127.91.0.10", "/auto.ipxe")
+            async with machine_client(api.boot_url, "127.91.0.10") as machine:
+                if "script of w1" not in answer.text:
+                    assert (await machine.post("/phone-home")).status_code == 200
+        assert asked > 1
+        assert "script of w1" in answer.text
+        assert api.ironic.calls["power off"] == 1
+        events = await api.events(device["id"])
+        assert events.index("provisioning.104.01: Device connected to DHCP system") < next(
+            index for index, each in enumerate(events) if each.startswith("server.boots: ")
+        ), events
 
 
 async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeRack) -> None:

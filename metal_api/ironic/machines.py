@@ -21,6 +21,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -119,6 +120,7 @@ class IronicMachines:
     async def reboot(self, device_id: str) -> None:
         # Not one action of Ironic: an Ironic that was killed meanwhile does not report whether the machine was off, nor whether it is on.
         await self.power_off(device_id)
+        self._of_world.service(Lifecycle).boot_again(device_id)
         await self.power_on(device_id)
 
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
@@ -129,13 +131,13 @@ class IronicMachines:
             return
         node_id = self._id(hw.device_id, hw)
         node = await self._fresh(node_id)
-        if not self._boots_from_network(hw.device_id):
-            # The machine has its boot script: this is continued after a restart.
-            await self._deploy(hw.device_id, node_id)
-            return
+        options = self._of_world.store[Device][hw.device_id].pending_options
         # Ironic takes the device off the node of an undeployment that failed, too.
-        if node["instance_uuid"] in (None, hw.device_id):
+        if node["instance_uuid"] in (None, hw.device_id) and not options.get("undeployed"):
             await self._undeploy(hw.device_id, node_id)
+            # Continued after a restart, it must not clean what may be installed by then.
+            device = self._of_world.store[Device][hw.device_id]
+            self._of_world.store.put(replace(device, pending_options={**options, "undeployed": True}))
         await self.install(hw)
 
     async def rescue(self, hw: Hardware) -> None:
@@ -255,10 +257,10 @@ class IronicMachines:
             if state not in _DEPLOYABLE or node["maintenance"]:
                 raise MachineError(f"server {name} cannot be deployed: it is {_described(node)}")
             attempts += 1
-            if node["power_state"] == "power on":
-                # A free server that somebody switched on, or one whose deployment failed: what it runs must not take the boot script.
+            if state == "deploy failed" or node["power_state"] == "power on":
+                # A free server may be on, and a machine whose deployment failed: it could still get the boot script, and be powered off in
+                # the middle of it.
                 await self.power_off(device_id)
-            # A machine may have its boot script before Ironic has ended its deployment, which then fails.
             self._of_world.service(Lifecycle).boot_again(device_id)
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
             self._boots(device_id, name)

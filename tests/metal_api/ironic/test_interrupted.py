@@ -98,9 +98,33 @@ async def test_a_machine_that_is_deployed_again_gets_its_script_again(tmp_path: 
         await api.until(lambda: api.world.store[Device][id_].pending is None)
         assert api.state(id_) == "active"
         assert api.ironic.calls["provision active"] == 1
+        # What was not undeployed yet is, whatever its machine has asked for meanwhile.
+        assert api.ironic.calls["provision deleted"] == (pending == "reinstall")
         assert (await api.node(node_id))["provision_state"] == "active"
         scripts = [each for each in await api.events(id_) if each.startswith("provisioning.104.01")]
         assert len(scripts) == 2, scripts
+
+
+async def test_a_machine_that_still_runs_gets_no_script_between_two_deployments(
+    tmp_path: Path, rack: FakeRack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is powered off before the second one is requested."""
+    async with rack_api(tmp_path / "state", rack) as api:
+        api.machines.boots = False
+        (node_id,) = await api.offered(1)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await api.until(lambda: ("install", id_) in api.machines.calls)
+    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    provision, power_states = IronicClient.provision, list[str]()
+
+    async def recorded(self: IronicClient, id_: str, target: str) -> None:
+        power_states.append(rack.node(id_)["power_state"])
+        await provision(self, id_, target)
+
+    monkeypatch.setattr(IronicClient, "provision", recorded)
+    async with rack_api(tmp_path / "state", rack) as api:
+        await api.until(lambda: api.state(id_) == "active")
+    assert power_states == ["power off"]
 
 
 async def test_a_reinstallation_that_was_complete_is_not_repeated_after_a_restart(tmp_path: Path, rack: FakeRack) -> None:
@@ -108,7 +132,7 @@ async def test_a_reinstallation_that_was_complete_is_not_repeated_after_a_restar
         await api.offered(1)
         id_ = (await api.active(hostname="w1"))["id"]
         await api.until(lambda: api.world.store[Device][id_].pending is None)
-        api.world.store.put(replace(api.world.store[Device][id_], pending="reinstall"))
+        api.world.store.put(replace(api.world.store[Device][id_], pending="reinstall", pending_options={"undeployed": True}))
     async with rack_api(tmp_path / "state", rack) as api:
         await api.until(lambda: api.world.store[Device][id_].pending is None)
         assert api.state(id_) == "active"

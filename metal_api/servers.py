@@ -14,7 +14,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from metal_api.accounts.record import Project
+from metal_api.accounts.record import Organization, Project
 from metal_api.catalogue.data import catalogue
 from metal_api.core.resource import Resource
 from metal_api.core.store import Kind, Record
@@ -195,7 +195,9 @@ class Servers:
         if not name:
             return None
         projects = self._world.store[Project]
-        return projects.get(name) or next((each for each in projects if each.name == name), None)
+        # A name is that of a project of the first organization: users of others could give theirs the same.
+        first = next(iter(self._world.store[Organization])).id
+        return projects.get(name) or next((each for each in projects if each.name == name and each.organization_id == first), None)
 
     def _reserve(self, server: Server) -> None:
         """Keep the hardware reservation of a server, which has the server's id."""

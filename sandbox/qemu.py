@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
@@ -121,6 +122,14 @@ def enter(module: str, arguments: list[str]) -> None:
     environment = {**os.environ, INSIDE: "1", VARIABLE: DEVICE_NETWORKS}
     sys.stdout.flush()
     os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is needed
+
+
+def command_to_enter(environment: Path) -> str:
+    """Return the command that starts a shell in the namespace of this process, with the file ``environment``; empty if it is in none."""
+    if not os.environ.get(INSIDE):
+        return ""
+    words = ["nsenter", "--target", str(os.getpid()), "--user", "--net", "--mount", "--preserve-credentials", f"--wd={Path.cwd()}"]
+    return shlex.join([*words, "bash", "--rcfile", str(environment.resolve())])
 
 
 def set_up_network() -> None:

@@ -489,7 +489,7 @@ def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> N
 def _announce(exports: dict[str, str], environment: Path) -> None:
     # Exports for a program. A user at a terminal has the file, so that the token is not on the screen.
     lines = [] if sys.stdout.isatty() else [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
-    lines.append(f"# In another terminal: source {shlex.quote(str(environment))}")
+    lines.append(f"# In another terminal: {qemu.command_to_enter(environment) or f'source {shlex.quote(str(environment))}'}")
     # A reader of the first lines (head, a script) may close the pipe: the sandbox continues.
     with contextlib.suppress(BrokenPipeError):
         print("\n".join([*lines, "# ready"]), flush=True)

@@ -246,10 +246,11 @@ class MetalServer(Runnable):
             rescue_script_url=options.rescue_script_url,
             has_agent=options.agent is not None,
         )
-        world = MetalWorld(options.state, Clock(1), machines, environment=environment, owner=OWNER, database=database)
+        # From the first user and token on.
+        observe = Audit(options.state / audit.NAME).write
+        world = MetalWorld(options.state, Clock(1), machines, environment=environment, owner=OWNER, database=database, observe=observe)
         self._ends("Metal API", world.close)
         recovery = Recovery(world)
-        world.store.observe = Audit(options.state / audit.NAME).write
         world.journal.observe = self._metrics.request
         self._metrics.watch(world, lambda: machines.poll_age)
         world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})

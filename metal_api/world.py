@@ -13,6 +13,7 @@ from metal_api.core.clock import Clock
 from metal_api.core.database import Database
 from metal_api.core.machines import Machines
 from metal_api.core.settings import Stock
+from metal_api.core.store import Observer
 from metal_api.core.world import Environment, World
 from metal_api.first_start import Owner, first_start
 from metal_api.resources import RESOURCES
@@ -35,10 +36,11 @@ class MetalWorld(World):
         environment: Environment,
         owner: Owner,
         database: Database | None = None,
+        observe: Observer | None = None,
     ) -> None:
         kinds = [kind for each in RESOURCES for kind in each.kinds]
         stock = Stock(catalogue().metros, catalogue().plans)
-        super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock, database=database)
+        super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock, database=database, observe=observe)
         first_start(self, owner)
         for each in RESOURCES:
             self.add(each.service(self) if each.service is not None else None, each.on_erase, each.blockers)

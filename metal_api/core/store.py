@@ -144,6 +144,10 @@ class Change:
     new: JSON | None
 
 
+Observer = Callable[[Sequence[Change]], None]
+"""Gets the changes of a transaction."""
+
+
 @dataclass(frozen=True)
 class _Doubt:
     """A transaction that the database did not confirm. ``context``: of its task, for the observer."""
@@ -169,7 +173,7 @@ class Store:
         self._doubt: _Doubt | None = None
         self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
         self._past_kept = 0.0
-        self.observe: Callable[[Sequence[Change]], None] | None = None
+        self.observe: Observer | None = None
         self.failed: Callable[[], None] | None = None
         self.database = database
         try:

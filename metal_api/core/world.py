@@ -19,7 +19,7 @@ from metal_api.core.errors import ApiError
 from metal_api.core.faults import Faults
 from metal_api.core.journal import Journal
 from metal_api.core.machines import Machines
-from metal_api.core.store import Kind, Record, Store
+from metal_api.core.store import Kind, Observer, Record, Store
 from metal_api.core.tasks import Tasks
 
 LOG = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class World:
     """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name.
 
     ``database``: of the records, None for ``metal.sqlite`` in the folder. The journal stays in the folder: it is no state, and each request
-    writes it.
+    writes it. ``observe``: of the store, from the first change on.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the sandbox
@@ -87,6 +87,7 @@ class World:
         kinds: Iterable[Kind[Any]],
         stock: settings.Stock,
         database: Database | None = None,
+        observe: Observer | None = None,
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._local = SqliteDatabase(state_dir / (STATE if database is None else "journal.sqlite"))
@@ -94,6 +95,7 @@ class World:
         self.machines = machines
         self.environment = environment
         self.store = Store(database or self._local, kinds)
+        self.store.observe = observe
         self.journal = Journal(self._local.connection)
         self.faults = Faults()
         self.tasks = Tasks()

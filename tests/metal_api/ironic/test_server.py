@@ -60,6 +60,7 @@ def test_audit_metrics_and_backup(server: Server, tmp_path: Path) -> None:
     audit = server.state / "audit.log"
     assert stat.S_IMODE(audit.stat().st_mode) == 0o600
     entries = [json.loads(line) for line in audit.read_text(encoding="utf-8").splitlines()]
+    assert {"users", "api_keys", "projects"} <= {each["kind"] for each in entries if each["who"] == "server" and each["what"] == "created"}
     [created] = [each for each in entries if each["kind"] == "devices" and each["what"] == "created"]
     assert (created["who"], created["from"], created["id"]) == ("admin@metal.invalid", "127.0.0.1", id_)
     assert created["values"]["hostname"] == "w1"

@@ -109,14 +109,15 @@ class FakeRack:
 
     def set_in_database(self, id_: str, **columns: Any) -> None:
         """Make a node as Ironic leaves it in rare moments."""
-        with closing(sqlite3.connect(self._database, timeout=30)) as database, database:
+        with closing(sqlite3.connect(self._database, timeout=30)) as database:
             names = ", ".join(f"{name} = ?" for name in columns)
             done = database.execute(f"UPDATE nodes SET {names} WHERE uuid = ?", [*columns.values(), id_])  # noqa: S608 - names of a test
             assert done.rowcount == 1
+            database.commit()
 
     def forget_instance(self, id_: str, *, allocation: str | None = None) -> None:
         """Take the device off a node. ``allocation``: state that its allocation gets, None to delete it."""
-        with closing(sqlite3.connect(self._database, timeout=30)) as database, database:
+        with closing(sqlite3.connect(self._database, timeout=30)) as database:
             [(instance,)] = database.execute("SELECT instance_uuid FROM nodes WHERE uuid = ?", [id_])
             database.execute("UPDATE nodes SET instance_uuid = NULL, allocation_id = NULL WHERE uuid = ?", [id_])
             if allocation is None:
@@ -124,6 +125,7 @@ class FakeRack:
             else:
                 done = database.execute("UPDATE allocations SET state = ?, node_id = NULL WHERE uuid = ?", [allocation, instance])
             assert done.rowcount == 1
+            database.commit()
 
     def change(self, id_: str, **fields: Any) -> None:
         patch = [{"op": "add", "path": f"/{name}", "value": value} for name, value in fields.items()]

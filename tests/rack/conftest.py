@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BRIDGE = "br0"
 ADDRESS = "10.78.0.1"
 PLAN = "qemu.small.x86"
+BOOT_TIMEOUT = 150
+"""Seconds until a machine that does not boot has failed. UEFI with its own drivers takes 15 s, four machines on two busy cores far more."""
 METRO = "lab"
 _SET_UP = f"""
 set -e
@@ -156,8 +159,9 @@ class RunningRack:
 
     def booted_at(self, name: str) -> float | None:
         """Return when the process of a machine was started, by :func:`time.clock_gettime` with ``CLOCK_BOOTTIME``; None if it is off."""
-        uuid = self.rack.machine(name).uuid
-        found = subprocess.run(["pgrep", "-f", f"^[^ ]*qemu-system-x86_64 .*{uuid}"], capture_output=True, text=True, check=False)
+        # By a path of this rack: another one may have machines with the same UUIDs.
+        pattern = f"^[^ ]*qemu-system-x86_64 .*{re.escape(str(self.rack.console(name)))}"
+        found = subprocess.run(["pgrep", "-f", pattern], capture_output=True, text=True, check=False)
         try:
             fields = Path(f"/proc/{found.stdout.split()[0]}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         except (IndexError, OSError):
@@ -199,7 +203,7 @@ def namespace() -> Iterator[list[str]]:
 def rack(tmp_path_factory: pytest.TempPathFactory, namespace: list[str]) -> Iterator[RunningRack]:
     """Four machines: two with BIOS, of which one boots by PXE, one with UEFI, one without a cable; a fifth server has a wrong password."""
     folder = tmp_path_factory.mktemp("rack")
-    with running_rack(folder, namespace, MACHINES, WRONG_PASSWORD, boot_timeout=60) as running:
+    with running_rack(folder, namespace, MACHINES, WRONG_PASSWORD, boot_timeout=BOOT_TIMEOUT) as running:
         yield running
 
 

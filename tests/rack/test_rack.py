@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rack.conftest import BIOS, BY_PXE, MACHINES, NO_CABLE, UEFI, RunningRack
+from tests.rack.conftest import BIOS, BOOT_TIMEOUT, BY_PXE, MACHINES, NO_CABLE, UEFI, RunningRack
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("rack")]
 
@@ -29,7 +29,7 @@ def test_machines_boot_by_virtual_media_and_pxe_with_bios_and_uefi(rack: Running
     assert states == ["active", "active", "active", "failed"], [rack.events(each)[:5] for each in ids]
     assert all(rack.is_on(each) for each in (BIOS, BY_PXE, UEFI))
     [failed] = [each for each in ids if rack.device(each)["state"] == "failed"]
-    assert any("has not asked the boot service in 60 s" in each for each in rack.events(failed)), rack.events(failed)
+    assert any(f"has not asked the boot service in {BOOT_TIMEOUT} s" in each for each in rack.events(failed)), rack.events(failed)
     assert any(NO_CABLE in each for each in rack.events(failed))
     for each in ids:
         rack.delete(each)

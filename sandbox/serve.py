@@ -40,6 +40,7 @@ from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.building import cache_root
 from metal_api.core.clock import Clock
 from metal_api.core.control import PATH as CONTROL_PATH
+from metal_api.core.database import UnusableError
 from metal_api.core.machines import Attachment, Machines
 from metal_api.core.world import Environment
 from metal_api.first_start import of_sandbox
@@ -154,7 +155,10 @@ def serve(options: Options) -> int:
         identity = Identity(options)
         programs = _programs(identity.kubelets, has_qemu=bool(options.machines))
         identity.save()
-        return asyncio.run(_run(options, identity, programs))
+        try:
+            return asyncio.run(_run(options, identity, programs))
+        except UnusableError as error:
+            raise StartError(str(error)) from None
 
 
 class Identity:
@@ -370,16 +374,15 @@ class Sandbox(Runnable):
             world.journal.write(service="proxy", method=method, path=target, status=status, who=who, started=started)
 
         proxy = Proxy(outside, lambda: self._setting("outside", "proxy_login"), write)
-        await proxy.open(identity.address, identity.ports["proxy"])
+        with self._listening("proxy") as (address, port):
+            await proxy.open(address, port)
         self._ends("proxy", proxy.close)
 
     async def _serve_consoles(self, world: MetalWorld) -> None:
-        identity, state = self._identity, self._options.state
+        state = self._options.state
         consoles = SerialConsoles(world, state / "machines", state / "sos_host_key")
-        try:
-            await consoles.open(identity.address, identity.ports["sos"])
-        except OSError as error:
-            raise StartError(f"cannot listen on {identity.address}:{identity.ports['sos']} (sos): {error}") from None
+        with self._listening("sos") as (address, port):
+            await consoles.open(address, port)
         self._ends("serial consoles", consoles.close)
 
     def _setting(self, group: str, name: str) -> bool:
@@ -444,12 +447,19 @@ class Sandbox(Runnable):
         return server
 
     async def _listen(self, name: str, app: ASGIApp, context: ssl.SSLContext | None = None) -> None:
-        identity, listener = self._identity, Listener(app)
-        try:
-            await listener.open(identity.address, identity.ports[name], context)
-        except OSError as error:
-            raise StartError(f"cannot listen on {identity.address}:{identity.ports[name]} ({name}): {error}") from None
+        listener = Listener(app)
+        with self._listening(name) as (address, port):
+            await listener.open(address, port, context)
         self._ends(f"{name} listener", listener.close)
+
+    @contextlib.contextmanager
+    def _listening(self, name: str) -> Iterator[tuple[str, int]]:
+        """Yield the address and port of a listener, which is opened inside. Raises :class:`StartError`."""
+        address, port = self._identity.address, self._identity.ports[name]
+        try:
+            yield address, port
+        except OSError as error:
+            raise StartError(f"cannot listen on {address}:{port} ({name}): {error}") from None
 
 
 def _write_bundle(path: Path, system: str | None, own: Path) -> None:

@@ -232,6 +232,16 @@ def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
     assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).answer
 
 
+def test_a_damaged_state_is_one_message(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    (state / "metal.sqlite").write_bytes(b"no database" * 1000)
+    done = start("serve", "--state", str(state), "--listen", "127.0.0.1:0")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"sandbox: {state}/metal.sqlite cannot be used: file is not a database"
+    assert "Traceback" not in done.stderr
+
+
 def boot_script(mirror: str, platform: str, arguments: str = "") -> str:
     """The script of an install, from the mirror's own list of builds."""
     streams = f"{mirror}/x86_64/dependencies/rhcos/streams/"

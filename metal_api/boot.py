@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from metal_api import boot_iso
-from metal_api.catalogue.data import catalogue
+from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.bodies import Bounded
 from metal_api.core.world import World
 from metal_api.devices.lifecycle import Lifecycle
@@ -56,7 +56,7 @@ def script(world: World, device: Device) -> str | None:
     is_plain = world.service(Servers).is_plain(device.id)
     if device.rescuing and is_plain:
         return f"#!ipxe\nchain --autofree {world.environment.rescue_script_url}\n"
-    if device.operating_system != "custom_ipxe" or not (device.allow_pxe or device.always_pxe):
+    if device.operating_system != NETWORK_BOOT or not (device.allow_pxe or device.always_pxe):
         return None
     metro = catalogue().metros[device.metro]
     lines = [

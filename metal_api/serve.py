@@ -195,9 +195,7 @@ def serve(options: Options) -> int:
             write_media(options.state / MEDIA, _boot_url(options))
             programs = ensure_ironic(Console(stderr=True)) if options.ironic is None else None
             return asyncio.run(_run(options, rack, programs))
-        except (BootIsoError, EmbeddedError) as error:
-            raise StartError(str(error)) from None
-        except (UnusableError, DatabaseError) as error:
+        except (BootIsoError, EmbeddedError, UnusableError, DatabaseError) as error:
             raise StartError(str(error)) from None
         except (OSError, sqlite3.Error) as error:
             # A full or read-only disk, for the most part.

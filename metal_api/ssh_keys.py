@@ -147,12 +147,16 @@ def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
 
 def fingerprint(key: str) -> str:
     """Return the MD5 fingerprint of an OpenSSH public key, with colons. Raises ValueError for an invalid key."""
+    digest = hashlib.md5(public_data(key), usedforsecurity=False).hexdigest()
+    return ":".join(digest[at : at + 2] for at in range(0, 32, 2))
+
+
+def public_data(key: str) -> bytes:
+    """Return the binary form of an OpenSSH public key (RFC 4253, section 6.6). Raises ValueError for an invalid key."""
     parts = key.split()
     if len(parts) < 2 or not parts[0].startswith(("ssh-", "ecdsa-", "sk-")):
         raise ValueError("not an OpenSSH public key")
-    blob = base64.b64decode(parts[1], validate=True)
-    digest = hashlib.md5(blob, usedforsecurity=False).hexdigest()
-    return ":".join(digest[at : at + 2] for at in range(0, 32, 2))
+    return base64.b64decode(parts[1], validate=True)
 
 
 ROUTES: list[Route] = [

@@ -198,8 +198,8 @@ class QemuMachines(Parts):
     def __init__(self, state: Path, boot_url: str, programs: Programs, firmware: Sequence[Firmware]) -> None:
         self._folder, self._boot_url, self._programs = (state / "qemu").resolve(), boot_url, programs
         super().__init__()
-        self._media = self._folder / "agent"
-        self._write_media(programs.image)
+        self._agent = self._folder / "agent"
+        self._link_agent(programs.image)
         password = secrets.token_urlsafe(24)
         self._machines = tuple(
             RackMachine(
@@ -224,10 +224,10 @@ class QemuMachines(Parts):
         client = IronicClient(self._ironic.access.connect())
         self.backend: IronicMachines = _Backend(client, boot_url, state.resolve() / "machines", self._console)
 
-    def _write_media(self, image: Image) -> None:
-        self._media.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def _link_agent(self, image: Image) -> None:
+        self._agent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name, file in ((agent.KERNEL, image.agent_kernel), (agent.INITRAMFS, image.agent_initramfs)):
-            link = self._media / name
+            link = self._agent / name
             link.unlink(missing_ok=True)
             link.symlink_to(file)
 
@@ -247,7 +247,7 @@ class QemuMachines(Parts):
 
     @property
     def media(self) -> BootMedia:
-        return BootMedia(self._folder / "media", agent=self._media, ironic_url=self._ironic.access.url)
+        return BootMedia(self._folder / "media", agent=self._agent, ironic_url=self._ironic.access.url)
 
     def artefact(self, address: str, path: str) -> Path | None:
         """Return what a machine that boots gets for an artefact of RHCOS; None for other clients and files."""

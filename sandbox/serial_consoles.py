@@ -11,8 +11,6 @@ command ``log`` (``ssh ID@HOST log``) prints all that the console has shown sinc
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,10 +21,11 @@ from metal_api.accounts.members import members
 from metal_api.accounts.record import Project
 from metal_api.core.world import World
 from metal_api.devices.record import Device
-from metal_api.ssh_keys import SshKey
+from metal_api.ssh_keys import SshKey, public_data
 from metal_api.state_folder import write_private
 
 READ: Final = "log"
+"""The command that prints what a console has shown."""
 _INTERVAL: Final = 0.2
 """Seconds between two reads of a console that is followed: nothing signals that a file has grown."""
 _BLOCK: Final = 1 << 16
@@ -74,10 +73,8 @@ class SerialConsoles:
         for user in members(store, project):
             keys += store[SshKey].by("user", user.id)
         for each in keys:
-            try:
-                yield base64.b64decode(each.key.split()[1], validate=True)
-            except (IndexError, binascii.Error):
-                continue  # the API accepts no such key: one of an older state folder
+            # The API stores no key that it cannot read.
+            yield public_data(each.key)
 
     async def _session(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         device_id = str(process.get_extra_info("username"))

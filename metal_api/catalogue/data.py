@@ -128,12 +128,13 @@ class Catalogue:
         }
         own = {each.code: each for each in metros}
         self.metros = own or self.metros
-        self.plans = {each["slug"]: _plan(each) for each in data["plans"]}
+        besides = {each.slug: each for each in plans}
+        self.plans = {each["slug"]: _plan(each) for each in data["plans"]} | besides
         if own:
-            self.plans = {slug: replace(each, price_hour=0.0) for slug, each in self.plans.items()}
-        self.plans |= {each.slug: each for each in plans}
-        if own:
-            self.plans = {slug: replace(each, deployment_types=("on_demand",)) for slug, each in self.plans.items()}
+            self.plans = {
+                slug: replace(each, price_hour=each.price_hour if slug in besides else 0.0, deployment_types=("on_demand",))
+                for slug, each in self.plans.items()
+            }
         self.operating_systems = {
             each["slug"]: OperatingSystem(
                 slug=each["slug"],

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from metal_api import hardware_reservations
-from metal_api.catalogue.data import catalogue
+from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.addressing import ExhaustedError
 from metal_api.core.database import DatabaseError
 from metal_api.core.machines import Hardware, MachineError
@@ -90,9 +90,12 @@ class Lifecycle:
         progress = {**device.progress, type_: event.id}
         return self._store.put(replace(device, progress=progress, updated_at=self._world.now(), **changes))
 
-    def server_boots(self, device: Device, text: str) -> None:
-        """Record that the backend boots the server of a device now, for what the device was ordered for."""
-        self.record_progress(device, SERVER_BOOTS, text)
+    def server_boots(self, device_id: str, text: str) -> None:
+        """Record, once, that the backend boots the server of a device now, for what the device was ordered for."""
+        device = self._store[Device].get(device_id)
+        if device is not None and self.is_server_waiting(device):
+            log.info("%s: %s", device_id, text)
+            self.record_progress(device, SERVER_BOOTS, text)
 
     def is_server_waiting(self, device: Device) -> bool:
         """Return whether the server of a device has not been booted for it yet. It may be on all the same, as after a power failure.
@@ -103,7 +106,7 @@ class Lifecycle:
 
     def handed_out_script(self, device: Device, body: str) -> None:
         """Record 104.01, the boot script's phone-home, which makes a custom_ipxe device active and ends its network boot (Boots source)."""
-        waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == "custom_ipxe"
+        waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == NETWORK_BOOT
         changes: dict[str, Any] = {"state": "active"} if waiting else {}
         if not device.always_pxe:
             changes["allow_pxe"] = False
@@ -119,6 +122,11 @@ class Lifecycle:
         state = {"provision": "provisioning", "reinstall": "reinstalling"}.get(str(device.pending)) if device is not None else None
         if device is not None and state is not None and device.state == "active":
             self._store.put(replace(device, state=state, allow_pxe=True, updated_at=self._world.now()))
+
+    def keep_option(self, device_id: str, name: str, value: object) -> None:
+        """Keep an option of the current operation of a device, which is continued with it after a restart."""
+        device = self._store[Device][device_id]
+        self._store.put(replace(device, pending_options={**device.pending_options, name: value}))
 
     def phoned_home(self, device: Device) -> None:
         """Record the phone-home of an installed system. Steps of the installation that it did not report count as done."""
@@ -231,7 +239,7 @@ class Lifecycle:
             await self._sleep("configuration")
             with self._store.transaction():
                 system = self._now(device).operating_system
-                password = None if system == "custom_ipxe" else secrets.token_urlsafe(12)
+                password = None if system == NETWORK_BOOT else secrets.token_urlsafe(12)
                 self.record_progress(self._now(device), "provisioning.103", root_password=password)
         # Recorded as on only afterwards: if the server is killed in between, it installs the device again.
         await self._world.machines.install(self.hardware(self._now(device)))

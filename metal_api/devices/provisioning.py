@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from metal_api.catalogue.data import NETWORK_BOOT
 from metal_api.devices.record import Device
 
 EVENTS = {
@@ -32,7 +33,7 @@ _INSTALLED = tuple(each for each in EVENTS if each != "provisioning.104.01")
 
 def types(device: Device) -> tuple[str, ...]:
     """Return the events of this device's provisioning, in their order."""
-    return _CUSTOM_IPXE if device.operating_system == "custom_ipxe" else _INSTALLED
+    return _CUSTOM_IPXE if device.operating_system == NETWORK_BOOT else _INSTALLED
 
 
 def percentage(device: Device) -> float:

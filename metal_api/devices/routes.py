@@ -10,7 +10,7 @@ from typing import Any
 
 from metal_api.accounts.members import organization_of, project_of
 from metal_api.accounts.record import Project
-from metal_api.catalogue.data import catalogue
+from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.call import Call, Reply, Route, paths, updates
 from metal_api.core.errors import forbidden, unprocessable
 from metal_api.core.world import World
@@ -154,7 +154,7 @@ def _reinstall(call: Call, device: Device) -> dict[str, Any]:
         if system is not None:
             changes["operating_system"] = system.slug
     changes |= read.attributes("ipxe_script_url")
-    if changes.get("ipxe_script_url") and changes.get("operating_system", device.operating_system) != "custom_ipxe":
+    if changes.get("ipxe_script_url") and changes.get("operating_system", device.operating_system) != NETWORK_BOOT:
         read.problems.append("Ipxe script url can only be set with custom_ipxe")
     read.fail()
     return changes

@@ -21,7 +21,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -126,18 +125,17 @@ class IronicMachines:
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
         if keep_disks:
             # The boot service serves the boot script again; an undeployment could clean the disks.
-            self._boots(hw.device_id, hw.hostname)
+            self._boots(hw.device_id)
             await self.reboot(hw.device_id)
             return
         node_id = self._id(hw.device_id, hw)
         node = await self._fresh(node_id)
-        options = self._of_world.store[Device][hw.device_id].pending_options
+        is_undeployed = self._of_world.store[Device][hw.device_id].pending_options.get("undeployed")
         # Ironic takes the device off the node of an undeployment that failed, too.
-        if node["instance_uuid"] in (None, hw.device_id) and not options.get("undeployed"):
+        if node["instance_uuid"] in (None, hw.device_id) and not is_undeployed:
             await self._undeploy(hw.device_id, node_id)
             # Continued after a restart, it must not clean what may be installed by then.
-            device = self._of_world.store[Device][hw.device_id]
-            self._of_world.store.put(replace(device, pending_options={**options, "undeployed": True}))
+            self._of_world.service(Lifecycle).keep_option(hw.device_id, "undeployed", value=True)
         await self.install(hw)
 
     async def rescue(self, hw: Hardware) -> None:
@@ -192,14 +190,11 @@ class IronicMachines:
         if device is not None:
             record_event(world, device, type_, text)
 
-    def _boots(self, device_id: str, name: str) -> None:
+    def _boots(self, device_id: str) -> None:
         """Record that the server of a device boots for it now, once."""
-        world = self._of_world
-        device = world.store[Device].get(device_id)
-        if device is not None and world.service(Lifecycle).is_server_waiting(device):
-            text = f"Server {name} gets its boot script from now on"
-            LOG.info("%s: %s", device_id, text)
-            world.service(Lifecycle).server_boots(device, text)
+        server = self._of_world.service(Servers).of_device(device_id)
+        if server is not None:
+            self._of_world.service(Lifecycle).server_boots(device_id, f"Server {server.name} gets its boot script from now on")
 
     async def _allocate(self, hw: Hardware, node: Node) -> None:
         """Claim the node at Ironic, which other users may share."""
@@ -240,7 +235,7 @@ class IronicMachines:
             if node["instance_uuid"] != device_id:
                 raise MachineError(f"server {name} lost its allocation: its instance is {node['instance_uuid'] or 'none'} now")
             if state == "active":
-                self._boots(device_id, name)
+                self._boots(device_id)
                 if not attempts and self._boots_from_network(device_id):
                     # Deployed before this process was restarted: firmware that found no DHCP or boot service has given up.
                     self._note(device_id, "server.deploying", f"Reboot of server {name} requested: it has not asked for its boot script")
@@ -263,7 +258,7 @@ class IronicMachines:
                 await self.power_off(device_id)
             self._of_world.service(Lifecycle).boot_again(device_id)
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
-            self._boots(device_id, name)
+            self._boots(device_id)
             if await self._provision(node, "active"):
                 self._note(device_id, "server.deploying", f"Deployment of server {name} requested")
 

@@ -25,6 +25,7 @@ import yaml
 
 from tests import system_packages
 from tests.ports import free_port, free_ports
+from tests.ssh_keys import make_ssh_key
 from tests.unit.test_publish import write_certificate
 
 from .storage import ACCESS_KEY, SECRET_KEY
@@ -202,7 +203,7 @@ def host(folder: Path, workspace: Path) -> Iterator[Method]:
     shim.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "systemctl.py"} {workspace / "units"} "$@"\n', encoding="utf-8")
     shim.chmod(0o755)
     for name in ("host_key", "user_key"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", workspace / name], check=True)
+        make_ssh_key(workspace / name)
     port = free_port()
     (workspace / "known_hosts").write_text(
         f"[127.0.0.1]:{port} {(workspace / 'host_key.pub').read_text(encoding='utf-8')}", encoding="utf-8"

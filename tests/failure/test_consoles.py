@@ -14,6 +14,7 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox
 from tests.failure.failing import NAME, FailingPlay, environment_of
+from tests.ssh_keys import make_ssh_key
 
 pytestmark = pytest.mark.debian("openssh-server")
 
@@ -34,8 +35,7 @@ def ask(sandbox: RunningSandbox, method: str, path: str, body: Mapping[str, Any]
 @pytest.fixture
 def key(tmp_path: Path, sandbox: RunningSandbox) -> Iterator[Path]:
     """An SSH key of the user of the sandbox."""
-    file = tmp_path / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
+    file = make_ssh_key(tmp_path / "key")
     made = ask(sandbox, "POST", "ssh-keys", {"label": "test", "key": file.with_suffix(".pub").read_text(encoding="ascii")})
     yield file
     ask(sandbox, "DELETE", f"ssh-keys/{made['id']}")
@@ -83,8 +83,7 @@ def test_consoles_are_read_only_for_logs(play: FailingPlay, key: Path, device: s
 
 
 def test_a_key_that_is_refused_is_reported(play: FailingPlay, device: str, tmp_path: Path) -> None:
-    foreign = tmp_path / "foreign"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(foreign)], check=True)
+    foreign = make_ssh_key(tmp_path / "foreign")
     failed = play.run(gather_logs=True, metal_console_key=str(foreign))
     assert "could not be collected: consoles. Review" in failed.last_screen
     (left_out,) = json.loads(failed.entries["left-out.json"])

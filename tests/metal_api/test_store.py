@@ -139,7 +139,7 @@ def test_a_change_that_the_database_refuses_is_undone(opened: Callable[[], Store
     with pytest.raises(DatabaseError, match="Nothing was changed") as refused:
         store.put(Thing(id="a", name="second"))
     assert not refused.value.is_in_doubt
-    # Undone before anybody is told.
+    # The change is undone before the callback.
     assert failures == [["first"]]
     assert store[Thing].count("name", "second") == 0
     assert not store.database.is_up

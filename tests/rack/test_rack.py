@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -63,17 +65,11 @@ def test_power_actions_and_reinstall_reach_the_machine(rack: RunningRack) -> Non
 
 def test_a_bmc_that_stops_answering_is_reported(rack: RunningRack) -> None:
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
-    id_ = _ordered(rack)
-    name = _server_of(rack, id_)
-    # The machine's first boot may overtake the end of its deployment.
-    _until_event(rack, id_, "server.deployed", 120)
-    rack.rack.unreachable(name, "close")
-    try:
+    id_, name = _deployed(rack)
+    with _dead_bmcs(rack, name):
         assert rack.api.post(f"/devices/{id_}/actions", json={"type": "power_off"}).status_code == 202
-        rack.until(lambda: any(each.startswith("power.failed") for each in rack.events(id_)), 400, "the failure is an event")
+        _until_event(rack, id_, "power.failed", 400)
         assert rack.is_on(name)
-    finally:
-        rack.rack.reachable(name)
     _act(rack, id_, "power_off", "inactive")
     rack.delete(id_)
 
@@ -81,18 +77,13 @@ def test_a_bmc_that_stops_answering_is_reported(rack: RunningRack) -> None:
 def test_a_device_whose_bmc_is_dead_at_its_deletion_keeps_its_server(rack: RunningRack) -> None:
     """The machine still runs then: the device must not be gone, nor its server be offered."""
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
-    id_ = _ordered(rack)
-    name = _server_of(rack, id_)
-    _until_event(rack, id_, "server.deployed", 120)
-    rack.rack.unreachable(name, "close")
-    try:
+    id_, name = _deployed(rack)
+    with _dead_bmcs(rack, name):
         assert rack.api.delete(f"/devices/{id_}").status_code == 204
         rack.until_state(id_, "failed", 600)
         assert any(each.startswith("deprovisioning.failed: server ") for each in rack.events(id_)), rack.events(id_)
         assert rack.is_on(name)
         assert rack.free() == 3
-    finally:
-        rack.rack.reachable(name)
     # In maintenance until Ironic finds that the BMC answers again.
     rack.until(lambda: not _node(rack, name)["maintenance"], 180, "the maintenance has ended")
     rack.delete(id_)
@@ -103,21 +94,34 @@ def test_a_device_whose_bmc_is_dead_at_its_deletion_keeps_its_server(rack: Runni
 
 def test_a_deployment_without_a_bmc_fails_and_the_server_can_be_used_again(rack: RunningRack) -> None:
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
-    for each in MACHINES:
-        rack.rack.unreachable(each.name, "close")
-    try:
+    with _dead_bmcs(rack, *(each.name for each in MACHINES)):
         id_ = rack.order("d").json()["id"]
         rack.until_state(id_, "failed", 600)
         events = rack.events(id_)
         assert sum(each.startswith("server.deploy_failed") for each in events) == 3, events
         assert any(each.startswith("provisioning.failed: server ") and "cannot be deployed" in each for each in events), events
         assert not any(rack.is_on(each.name) for each in MACHINES)
-    finally:
-        for each in MACHINES:
-            rack.rack.reachable(each.name)
     rack.until(lambda: not any(_node(rack, each.name)["maintenance"] for each in MACHINES), 180, "the maintenance has ended")
     rack.delete(id_)
     rack.until(lambda: rack.free() == 4, 60, "four servers are offered again")
+
+
+@contextmanager
+def _dead_bmcs(rack: RunningRack, *names: str) -> Iterator[None]:
+    for name in names:
+        rack.rack.unreachable(name, "close")
+    try:
+        yield
+    finally:
+        for name in names:
+            rack.rack.reachable(name)
+
+
+def _deployed(rack: RunningRack) -> tuple[str, str]:
+    """Order a device, and wait for the end of its deployment, which its first boot may overtake; returns its id and its server's name."""
+    id_ = _ordered(rack)
+    _until_event(rack, id_, "server.deployed", 120)
+    return id_, _server_of(rack, id_)
 
 
 def _node(rack: RunningRack, name: str) -> dict[str, Any]:

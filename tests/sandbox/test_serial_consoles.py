@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from sandbox.testing.process import RunningSandbox
+from tests.ssh_keys import make_ssh_key
 
 pytestmark = pytest.mark.debian("openssh-server")
 
@@ -30,9 +31,7 @@ class Lab:
 
     def key(self, name: str) -> Path:
         """Return a new private key; its public half is beside it."""
-        file = self.folder / name
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
-        return file
+        return make_ssh_key(self.folder / name)
 
     def register(self, path: str, key: Path) -> None:
         body = {"label": key.name, "key": key.with_suffix(".pub").read_text(encoding="ascii")}

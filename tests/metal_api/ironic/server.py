@@ -7,13 +7,17 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from metal_api.ironic.embedded import Access
-from tests.ports import free_ports
+from tests.metal_api.ironic.fake_rack import FakeRack
+from tests.metal_api.ironic.firmware import Firmware
+from tests.ports import free_port, free_ports
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -105,3 +109,19 @@ class Server:
         while not condition():
             assert time.monotonic() < deadline, f"not within {seconds:g} s: {what} {self.devices()}\n{self.log()}"
             time.sleep(0.1)
+
+
+@contextmanager
+def running_server(folder: Path, rack: FakeRack, metro_network: str, servers: int, *options: str) -> Iterator[Server]:
+    """A server with its metrics, and so many nodes of fake hardware, whose machines boot; all of them are offered."""
+    running = Server(folder, rack_file(folder / "rack.yml", metro_network, servers), rack.ironic.access)
+    running.metrics = f"127.0.0.1:{free_port()}"
+    running.command += ["--metrics-listen", running.metrics, *options]
+    running.start()
+    firmware = Firmware(rack.connection, running.boot_url)
+    try:
+        running.until(lambda: running.free() == servers, what="all servers are offered")
+        yield running
+    finally:
+        running.stop()
+        firmware.close()

@@ -19,10 +19,8 @@ from metal_api.core.postgresql import PostgresqlDatabase
 from metal_api.database_option import check_place, database_url
 from metal_api.state_folder import StartError
 from tests.metal_api.ironic.fake_rack import FakeRack
-from tests.metal_api.ironic.firmware import Firmware
-from tests.metal_api.ironic.server import ROOT, Server, rack_file
+from tests.metal_api.ironic.server import ROOT, Server, running_server
 from tests.metal_api.ironic.test_server import command
-from tests.ports import free_port
 from tests.postgres import PACKAGE, PASSWORD, Postgres
 from tests.system_packages import BOOT_ISO
 
@@ -39,17 +37,8 @@ def name(postgresql: Postgres) -> str:
 
 @pytest.fixture
 def server(tmp_path: Path, rack: FakeRack, postgresql: Postgres, name: str) -> Iterator[Server]:
-    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.5", SERVERS), rack.ironic.access)
-    running.metrics = f"127.0.0.1:{free_port()}"
-    running.command += ["--database", postgresql.url(name), "--metrics-listen", running.metrics]
-    running.start()
-    firmware = Firmware(rack.connection, running.boot_url)
-    try:
-        running.until(lambda: running.free() == SERVERS, what="the servers are offered")
+    with running_server(tmp_path, rack, "127.90.5", SERVERS, "--database", postgresql.url(name)) as running:
         yield running
-    finally:
-        running.stop()
-        firmware.close()
 
 
 def is_up(server: Server) -> bool:

@@ -60,6 +60,20 @@ async def test_a_reboot_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: 
     assert requested == ["power off", "power off", "power on"]
 
 
+async def _interrupted_order(state: Path, rack: FakeRack) -> tuple[str, str]:
+    """End a server between the deployment of a device and its first boot; returns the ids of node and device."""
+    async with rack_api(state, rack) as api:
+        api.machines.boots = False
+        (node_id,) = await api.offered(1)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await api.until(lambda: ("install", id_) in api.machines.calls)
+    return node_id, id_
+
+
+def _fail_deployment(rack: FakeRack, node_id: str) -> None:
+    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+
+
 async def test_a_power_action_is_requested_whatever_ironic_lists(api: RackApi) -> None:
     """After the end of an Ironic its list may be of before a power action that it had begun."""
     (node_id,) = await api.offered(1)
@@ -72,11 +86,7 @@ async def test_a_power_action_is_requested_whatever_ironic_lists(api: RackApi) -
 
 
 async def test_a_machine_that_may_have_given_up_booting_is_rebooted_after_a_restart(tmp_path: Path, rack: FakeRack) -> None:
-    async with rack_api(tmp_path / "state", rack) as api:
-        api.machines.boots = False
-        (node_id,) = await api.offered(1)
-        id_ = (await api.create(hostname="w1"))["id"]
-        await api.until(lambda: ("install", id_) in api.machines.calls)
+    node_id, id_ = await _interrupted_order(tmp_path / "state", rack)
     async with rack_api(tmp_path / "state", rack) as api:
         await api.until(lambda: api.state(id_) == "active")
         assert (api.ironic.calls["power off"], api.ironic.calls["power on"]) == (1, 1)
@@ -93,7 +103,7 @@ async def test_a_machine_that_is_deployed_again_gets_its_script_again(tmp_path: 
         id_ = device["id"]
         await api.until(lambda: api.world.store[Device][id_].pending is None)
         api.world.store.put(replace(api.world.store[Device][id_], pending=pending))
-    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    _fail_deployment(rack, node_id)
     async with rack_api(tmp_path / "state", rack) as api:
         await api.until(lambda: api.world.store[Device][id_].pending is None)
         assert api.state(id_) == "active"
@@ -109,12 +119,8 @@ async def test_a_machine_that_still_runs_gets_no_script_between_two_deployments(
     tmp_path: Path, rack: FakeRack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is powered off before the second one is requested."""
-    async with rack_api(tmp_path / "state", rack) as api:
-        api.machines.boots = False
-        (node_id,) = await api.offered(1)
-        id_ = (await api.create(hostname="w1"))["id"]
-        await api.until(lambda: ("install", id_) in api.machines.calls)
-    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    node_id, id_ = await _interrupted_order(tmp_path / "state", rack)
+    _fail_deployment(rack, node_id)
     provision, power_states = IronicClient.provision, list[str]()
 
     async def recorded(self: IronicClient, id_: str, target: str) -> None:
@@ -140,12 +146,8 @@ async def test_a_reinstallation_that_was_complete_is_not_repeated_after_a_restar
 
 
 async def test_a_deployment_that_failed_with_the_server_is_an_event(tmp_path: Path, rack: FakeRack) -> None:
-    async with rack_api(tmp_path / "state", rack) as api:
-        api.machines.boots = False
-        (node_id,) = await api.offered(1)
-        id_ = (await api.create(hostname="w1"))["id"]
-        await api.until(lambda: ("install", id_) in api.machines.calls)
-    rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
+    node_id, id_ = await _interrupted_order(tmp_path / "state", rack)
+    _fail_deployment(rack, node_id)
     async with rack_api(tmp_path / "state", rack) as api:
         await api.until(lambda: api.state(id_) == "active")
         name = (await api.node(node_id))["name"]

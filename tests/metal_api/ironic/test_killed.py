@@ -15,9 +15,8 @@ import pytest
 
 from metal_api.ironic.embedded import Access
 from tests.metal_api.ironic.fake_rack import FakeRack
-from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.killed import differences, moments
-from tests.metal_api.ironic.server import Server, rack_file
+from tests.metal_api.ironic.server import Server, rack_file, running_server
 from tests.postgres import PACKAGE, Postgres
 from tests.system_packages import BOOT_ISO
 
@@ -29,24 +28,10 @@ WORK = 3.0
 """Seconds that orders and deletions of two devices take."""
 
 
-@contextlib.contextmanager
-def _running(tmp_path: Path, rack: FakeRack, *options: str) -> Iterator[Server]:
-    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.0", SERVERS), rack.ironic.access)
-    running.command += options
-    running.start()
-    firmware = Firmware(rack.connection, running.boot_url)
-    try:
-        running.until(lambda: running.free() == SERVERS, what="all servers are offered")
-        yield running
-    finally:
-        running.stop()
-        firmware.close()
-
-
 @pytest.fixture
 def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
     """With four servers, of which three are ordered and deleted again and again."""
-    with _running(tmp_path, rack) as running:
+    with running_server(tmp_path, rack, "127.90.0", SERVERS) as running:
         yield running
 
 
@@ -106,7 +91,7 @@ def test_the_ironic_is_killed(server: Server, rack: FakeRack, at: list[float]) -
 @pytest.mark.debian(PACKAGE)
 def test_the_connection_to_the_database_is_cut(tmp_path: Path, rack: FakeRack, postgresql: Postgres) -> None:
     name = postgresql.database()
-    with _running(tmp_path, rack, "--database", postgresql.url(name)) as server:
+    with running_server(tmp_path, rack, "127.90.0", SERVERS, "--database", postgresql.url(name)) as server:
         for turn, moment in enumerate(moments(MOMENTS, WORK)):
             _work(server, turn)
             time.sleep(moment)

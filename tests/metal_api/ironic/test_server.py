@@ -24,8 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from metal_api.ironic.enrolment import Result
 from metal_api.printable import PrintableFormatter
 from tests.metal_api.ironic.fake_rack import FakeRack
-from tests.metal_api.ironic.firmware import Firmware
-from tests.metal_api.ironic.server import ROOT, Server, rack_file
+from tests.metal_api.ironic.server import ROOT, Server, rack_file, running_server
 from tests.ports import free_port
 from tests.system_packages import BOOT_ISO
 
@@ -35,17 +34,8 @@ pytestmark = pytest.mark.debian(*BOOT_ISO)
 @pytest.fixture
 def server(tmp_path: Path, rack: FakeRack) -> Iterator[Server]:
     """With two servers, and its metrics."""
-    running = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.2", 2), rack.ironic.access)
-    running.metrics = f"127.0.0.1:{free_port()}"
-    running.command += ["--metrics-listen", running.metrics]
-    running.start()
-    firmware = Firmware(rack.connection, running.boot_url)
-    try:
-        running.until(lambda: running.free() == 2, what="the servers are offered")
+    with running_server(tmp_path, rack, "127.90.2", 2) as running:
         yield running
-    finally:
-        running.stop()
-        firmware.close()
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

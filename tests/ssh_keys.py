@@ -1,0 +1,12 @@
+"""SSH keys for tests, by OpenSSH."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def make_ssh_key(file: Path) -> Path:
+    """Make a private key without a passphrase, its public half beside it in ``<file>.pub``; returns ``file``."""
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
+    return file

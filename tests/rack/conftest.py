@@ -30,6 +30,8 @@ PLAN = "qemu.small.x86"
 BOOT_TIMEOUT = 150
 """Seconds until a machine that does not boot has failed. UEFI with its own drivers takes 15 s, four machines on two busy cores far more."""
 METRO = "lab"
+SCRIPT = "#!ipxe\n:wait\necho The script of the test waits\nsleep 60\ngoto wait\n"
+"""A machine has to stay in it: one that ends, or is no script for the iPXE of BIOS, can reset the machine, which then boots once more."""
 _SET_UP = f"""
 set -e
 ip link set lo up
@@ -122,8 +124,8 @@ class RunningRack:
         return (self.folder / "server.log").read_text(encoding="utf-8", errors="replace")
 
     def order(self, hostname: str, **fields: Any) -> httpx.Response:
-        body = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": f"http://{ADDRESS}:8801/metadata"}
-        return self.api.post(f"/projects/{self.project}/devices", json={**body, "hostname": hostname, "no_ssh_keys": True, **fields})
+        body = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "userdata": SCRIPT, "no_ssh_keys": True}
+        return self.api.post(f"/projects/{self.project}/devices", json={**body, "hostname": hostname, **fields})
 
     def device(self, id_: str) -> dict[str, Any]:
         found: dict[str, Any] = self.api.get(f"/devices/{id_}").json()

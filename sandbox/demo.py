@@ -450,17 +450,20 @@ class Demo:
             self.console.print(f"  [bold]{step.title}: {duration(step.seconds)}[/], {step.machines} machines now\n")
 
     def _summary(self, left: list[str]) -> None:
-        table = Table(title="Summary", title_justify="left", width=min(self.console.width, 110))
-        table.add_column("step")
+        table = Table(title="Summary", title_justify="left")
+        table.add_column("step", no_wrap=True)
         for name in ("took", "machines", "API reads", "writes"):
-            table.add_column(name, justify="right")
-        table.add_column("where the time went", no_wrap=True)
+            table.add_column(name, justify="right", no_wrap=True)
+        for step in self.steps:
+            counts = [str(step.machines), str(step.calls["read"]), str(step.calls["write"])] if step.command else ["", "", ""]
+            table.add_row(step.title, duration(step.seconds), *counts)
+        self.console.print(table)
+        self.console.print("Where the time went:")
         for step in self.steps:
             longest = sorted(step.phases, key=lambda phase: phase.seconds, reverse=True)[:3]
-            phases = "\n".join(f"{phase.title} {duration(phase.seconds)}" for phase in longest)
-            counts = [str(step.machines), str(step.calls["read"]), str(step.calls["write"])] if step.command else ["", "", ""]
-            table.add_row(step.title, duration(step.seconds), *counts, phases)
-        self.console.print(table)
+            if longest:
+                phases = ", ".join(f"{phase.title} {duration(phase.seconds)}" for phase in longest)
+                self.console.print(f"  {step.title}: {phases}", soft_wrap=True, highlight=False)
         kept = self._certificates
         overtaken = f", {kept['overtaken']} left behind by machines that asked again" if kept["overtaken"] else ""
         self.console.print(

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics for Prometheus: requests, devices, servers, and the calls of Ironic's API."""
+"""Metrics for Prometheus: requests, devices, servers, the calls of Ironic's API, and the certificate of the API."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from metal_api.certificate import Certificate
 from metal_api.core.world import World
 from metal_api.devices.record import Device
 from metal_api.servers import Server
@@ -50,6 +51,10 @@ class Metrics:
         """Show the devices and servers of a world, and the age of what is known of Ironic's nodes."""
         self.registry.register(_OfWorld(world, poll_age))
 
+    def watch_certificate(self, certificate: Certificate) -> None:
+        """Show until when the certificate of the API is valid."""
+        self.registry.register(_OfCertificate(certificate))
+
     def application(self) -> ASGIApp:
         """Return the application with ``GET /metrics``."""
 
@@ -77,6 +82,15 @@ class _OfWorld(Collector):
         is_up = self._world.store.database.is_up
         yield GaugeMetricFamily("metal_api_database_up", "1 if the database stores changes, else 0.", value=float(is_up))
         yield GaugeMetricFamily("metal_api_ironic_poll_age_seconds", "Seconds since Ironic has listed its nodes.", value=self._poll_age())
+
+
+class _OfCertificate(Collector):
+    def __init__(self, certificate: Certificate) -> None:
+        self._certificate = certificate
+
+    def collect(self) -> Iterator[Metric]:
+        until = self._certificate.expires.timestamp()
+        yield GaugeMetricFamily("metal_api_certificate_expiry_timestamp_seconds", "When the certificate of the API expires.", value=until)
 
 
 def _use(server: Server) -> str:

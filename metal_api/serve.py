@@ -23,7 +23,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from metal_api.audit import Audit
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
+from metal_api.certificate import Certificate, CertificateError, of_files, of_own_ca
 from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
 from metal_api.core.settings import DEFAULTS
@@ -56,7 +56,6 @@ from metal_api.recovery import Recovery
 from metal_api.running import Runnable, run
 from metal_api.servers import Server
 from metal_api.state_folder import StartError, locked, write_private
-from metal_api.tls import CertificateAuthority, expiry
 from metal_api.world import MetalWorld
 
 LOG = logging.getLogger(__name__)
@@ -218,6 +217,7 @@ class MetalServer(Runnable):
         self.failure: Exception | None = None
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
+        self._certificate: Certificate | None = None
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
@@ -258,7 +258,11 @@ class MetalServer(Runnable):
             raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
         media = BootMedia(options.state / MEDIA, agent=options.agent, ironic_url=access.url)
         await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, media), None)
-        context = None if options.is_plain else await asyncio.to_thread(self._context)
+        if not options.is_plain:
+            self._certificate = await asyncio.to_thread(self._new_certificate)
+            self._metrics.watch_certificate(self._certificate)
+            self._ends_task(asyncio.create_task(self._certificate.keep_valid(), name="certificate"))
+        context = None if self._certificate is None else self._certificate.context
         await self._listen("--listen", options.listen, create_metal_app(world), context)
         if options.metrics_listen is not None:
             await self._listen("--metrics-listen", options.metrics_listen, self._metrics.application(), None)
@@ -297,8 +301,10 @@ class MetalServer(Runnable):
         self._ends_task(asyncio.create_task(follow(), name="hosts of DHCP"))
 
     def reload(self) -> None:
-        """Read the rack file again and enrol its servers."""
+        """Read the rack file again and enrol its servers; read the certificate of the API again."""
         self._reloaded.set()
+        if self._certificate is not None:
+            self._certificate.renew()
 
     async def _keep_enrolled(self) -> None:
         """Enrol the servers of the rack file, now and each time that it is reloaded."""
@@ -350,21 +356,16 @@ class MetalServer(Runnable):
         self._ends("URL of Ironic", partial(asyncio.to_thread, url.unlink))
         return ironic.access
 
-    def _context(self) -> ssl.SSLContext:
+    def _new_certificate(self) -> Certificate:
         options = self._options
-        if options.certificate is None or options.key is None:
-            ca = CertificateAuthority(options.state / "tls", "Metal API")
-            return ca.server_context(options.listen[0], *options.names)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if options.certificate is not None and options.key is not None:
+            source = of_files(options.certificate, options.key)
+        else:
+            source = of_own_ca(options.state / "tls", options.listen[0], *options.names)
         try:
-            context.load_cert_chain(options.certificate, options.key)
-            until = expiry(options.certificate)
-        except (OSError, ValueError) as error:
-            raise StartError(f"--certificate {options.certificate}, --key {options.key}: {error}") from None
-        if until < datetime.now(UTC):
-            raise StartError(f"--certificate {options.certificate}: it has expired at {until:%Y-%m-%d %H:%M} UTC, and clients refuse it")
-        return context
+            return Certificate(source)
+        except CertificateError as error:
+            raise StartError(str(error)) from None
 
     async def _listen(self, option: str, place: tuple[str, int], app: object, context: ssl.SSLContext | None) -> None:
         listener = Listener(app)  # type: ignore[arg-type] # an ASGI application

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sandbox's certificate authority, for clients that support no other scheme than https, such as packet-python."""
+"""The certificate authority of a server, for clients that support no other scheme than https, such as packet-python."""
 
 from __future__ import annotations
 
@@ -51,6 +51,10 @@ class CertificateAuthority:
 
     def server_context(self, address: str, *hosts: str) -> ssl.SSLContext:
         """Return the context of a listener at ``address``, with a new certificate for it, for localhost and for ``hosts``."""
+        return self.issued(address, *hosts)[0]
+
+    def issued(self, address: str, *hosts: str) -> tuple[ssl.SSLContext, datetime]:
+        """Return the same, and the end of the certificate's validity."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address)), *map(x509.DNSName, ("localhost", *hosts))])
@@ -68,7 +72,7 @@ class CertificateAuthority:
             both = Path(folder) / "server.pem"
             write_private(both, _private(key) + certificate.public_bytes(_PEM))
             context.load_cert_chain(both)
-        return context
+        return context, certificate.not_valid_after_utc
 
 
 def expiry(certificate: Path) -> datetime:

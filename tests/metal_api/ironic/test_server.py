@@ -6,18 +6,20 @@ import json
 import logging
 import re
 import shutil
+import signal
+import ssl
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
@@ -154,18 +156,65 @@ def test_a_state_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
 
 
 def test_an_expired_certificate_is_refused(tmp_path: Path, rack: FakeRack) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "metal.test")])
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC))
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     both = tmp_path / "both.pem"
-    both.write_bytes(private + made.sign(key, hashes.SHA256()).public_bytes(pem))
+    _write_pair(both, ec.generate_private_key(ec.SECP256R1()), datetime(2021, 1, 1, tzinfo=UTC))
     server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.3", 1), rack.ironic.access)
     server.command.remove("--plain-http")
     done = command(*server.command[3:], "--certificate", both, "--key", both)
     assert done.returncode == 1, done.stderr
     assert f"metal_api: --certificate {both}: it has expired at 2021-01-01 00:00 UTC, and clients refuse it" in done.stderr
+
+
+def test_a_renewed_certificate_is_used_without_a_restart(tmp_path: Path, rack: FakeRack) -> None:
+    both, later = tmp_path / "both.pem", datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
+    _write_pair(both, rsa.generate_private_key(65537, 2048), later)
+    server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.5", 1), rack.ironic.access)
+    server.command.remove("--plain-http")
+    server.metrics = f"127.0.0.1:{free_port()}"
+    server.command += ["--certificate", str(both), "--key", str(both), "--metrics-listen", server.metrics]
+    port = server.api.base_url.port
+    assert port is not None
+    server.api = httpx.Client(base_url=f"https://127.0.0.1:{port}/metal/v1", verify=False, timeout=20)  # noqa: S501 - signed by itself
+    try:
+        server.start()
+        assert _shown(port) == (later, rsa.RSAPublicKey)
+        # Of another type, as certbot makes them since its version 2.
+        _write_pair(both, ec.generate_private_key(ec.SECP256R1()), later + timedelta(days=60))
+        _reload(server)
+        server.until(lambda: _shown(port) == (later + timedelta(days=60), ec.EllipticCurvePublicKey), what="the new certificate is shown")
+        # An old connection goes on.
+        assert server.api.get("/user").status_code == 200
+        both.write_text("a file half written", encoding="utf-8")
+        _reload(server)
+        server.until(lambda: "the certificate of the API is not renewed, the one before is still in use" in server.log(), what="told")
+        assert _shown(port)[0] == later + timedelta(days=60)
+        found = httpx.get(f"http://{server.metrics}/metrics").text
+        assert float(re.findall(r"^metal_api_certificate_expiry_timestamp_seconds (\S+)$", found, flags=re.MULTILINE)[0]) == (
+            (later + timedelta(days=60)).timestamp()
+        )
+    finally:
+        server.stop()
+
+
+def _reload(server: Server) -> None:
+    assert server.process is not None
+    server.process.send_signal(signal.SIGHUP)
+
+
+def _write_pair(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, until: datetime) -> None:
+    """Write a key and a certificate signed by it into one PEM file."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "metal.test")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2020, 1, 1, tzinfo=UTC), until)
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(private + made.sign(key, hashes.SHA256()).public_bytes(pem))
+
+
+def _shown(port: int) -> tuple[datetime, type]:
+    """Return the end of the certificate that a new connection gets, and the type of its key."""
+    found = x509.load_pem_x509_certificate(ssl.get_server_certificate(("127.0.0.1", port)).encode("ascii"))
+    kinds = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey)
+    return found.not_valid_after_utc, next(each for each in kinds if isinstance(found.public_key(), each))
 
 
 def test_a_message_is_one_line_of_the_log() -> None:
@@ -181,7 +230,7 @@ def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack)
     server.api = httpx.Client(base_url=f"https://127.0.0.1:{port}/metal/v1", verify=False, timeout=20)  # noqa: S501 - before there is a CA
     try:
         server.start()
-        with httpx.Client(verify=str(server.state / "tls" / "ca.pem")) as client:
+        with httpx.Client(verify=ssl.create_default_context(cafile=server.state / "tls" / "ca.pem")) as client:
             answer = client.get(f"https://127.0.0.1:{port}/metal/v1/user", headers={"X-Auth-Token": server.token})
         assert answer.status_code == 200
         exports = (server.state / "env.sh").read_text(encoding="utf-8")

@@ -88,6 +88,14 @@ class BadEventError(Exception):
     """An invalid event, answered with 400."""
 
 
+def _is_phone_home(world: World, device: Device) -> bool:
+    """Return whether the fetch of its script is the phone-home of a device."""
+    if device.rescuing or not world.service(Servers).is_plain(device.id):
+        return False
+    # A server with always_pxe may boot again and again: nothing new is recorded then.
+    return device.state != "active" or _has_room(world, device)
+
+
 def phone_home(world: World, device: Device, content_type: str, body: bytes) -> None:
     """Record a phone-home. An empty body reports that the device is ready; else ``type`` names the event. Raises :class:`BadEventError`."""
     if world.service(Servers).is_plain(device.id) and world.service(Lifecycle).is_server_waiting(device):
@@ -134,8 +142,12 @@ def user_event(world: World, device: Device, body: bytes) -> None:
 def _heed_limits(world: World, device: Device, name: str) -> None:
     if len(name) > _LONGEST_NAME:
         raise BadEventError(f"type, code and state may have {_LONGEST_NAME} characters")
-    if world.store[Event].count("device", device.id) >= MOST_EVENTS:
+    if not _has_room(world, device):
         raise BadEventError(f"the device has {MOST_EVENTS} events, and may report no more")
+
+
+def _has_room(world: World, device: Device) -> bool:
+    return world.store[Event].count("device", device.id) < MOST_EVENTS
 
 
 def _json(body: bytes) -> dict[str, Any]:
@@ -212,7 +224,7 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
         if device is None and (mac := request.query_params.get("mac")):
             _warn_of_address(world, mac, address)
         text = script(world, device) if device is not None else None
-        if text is not None and device is not None and not device.rescuing and world.service(Servers).is_plain(device.id):
+        if text is not None and device is not None and _is_phone_home(world, device):
             world.service(Lifecycle).handed_out_script(device, BOOTING)
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 

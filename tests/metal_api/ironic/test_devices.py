@@ -7,6 +7,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from metal_api import boot
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic.machines import ATTEMPTS
 from tests.metal_api.conftest import machine_client
@@ -171,6 +174,23 @@ async def test_a_server_that_was_on_already_gets_no_script_before_it_is_booted_f
         assert events.index("provisioning.104.01: Device connected to DHCP system") < next(
             index for index, each in enumerate(events) if each.startswith("server.boots: ")
         ), events
+
+
+async def test_a_server_that_boots_for_ever_cannot_fill_the_memory(tmp_path: Path, rack: FakeRack, monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
+    async with rack_api(tmp_path / "state", rack, networks=networks) as api:
+        await api.offered(1)
+        device = await api.active(hostname="w1", userdata="#!ipxe\necho script of w1\n", always_pxe=True)
+        most = len(await api.events(device["id"])) + 2
+        monkeypatch.setattr(boot, "MOST_EVENTS", most)
+        for _boot in range(4):
+            assert "script of w1" in (await api.ask_boot("127.91.0.10", "/auto.ipxe")).text
+        events = await api.events(device["id"])
+        assert len(events) == most
+        # An installation is recorded all the same.
+        await _act(api, device["id"], "reinstall", "active")
+        booted = "provisioning.104.01: Device connected to DHCP system"
+        assert (await api.events(device["id"])).count(booted) == events.count(booted) + 1
 
 
 async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeRack) -> None:

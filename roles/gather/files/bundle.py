@@ -33,7 +33,8 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +204,12 @@ def is_bundle(path: Path) -> bool:
         return False
 
 
+def console_names(consoles: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the files of consoles. Devices with one hostname, such as a failed one and its replacement, have their ids in them."""
+    times = Counter(each["hostname"] for each in consoles)
+    return [f"consoles/{each['hostname']}{'' if times[each['hostname']] == 1 else '-' + each['user']}.log" for each in consoles]
+
+
 def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Write the archive; returns what the program prints."""
     keep = int(asked.get("keep") or 0)
@@ -212,8 +219,8 @@ def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
         archive.add_data(name, value)
     for file in [*below(asked, "folder_files"), *map(Path, asked.get("files", []))]:
         archive.add_file(file)
-    for console in read_consoles(asked.get("consoles", []), asked.get("console_key", "")):
-        name = f"consoles/{console.hostname}.log"
+    consoles = asked.get("consoles", [])
+    for name, console in zip(console_names(consoles), read_consoles(consoles, asked.get("console_key", "")), strict=True):
         if console.text:
             archive.add_data(name, console.text)
         if console.problem:

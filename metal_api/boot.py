@@ -89,7 +89,7 @@ class BadEventError(Exception):
 
 
 def _is_phone_home(world: World, device: Device) -> bool:
-    """Return whether the fetch of its script is the phone-home of a device."""
+    """Return whether the fetch of its script is recorded as the phone-home of a device."""
     if device.rescuing or not world.service(Servers).is_plain(device.id):
         return False
     # A server with always_pxe may boot again and again: nothing new is recorded then.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from metal_api.tls import CertificateAuthority, expiry
+from metal_api.tls import CertificateAuthority, expiry, new_context
 
 LOG = logging.getLogger(__name__)
 
@@ -21,51 +21,42 @@ class CertificateError(Exception):
     """The files of a certificate cannot be used. The message has the reason."""
 
 
-Source = Callable[[], tuple[ssl.SSLContext, datetime]]
-"""Returns a context with a certificate, and the end of its validity."""
+Issued = tuple[ssl.SSLContext, datetime]
+"""A context with a certificate, and the end of its validity."""
 
 
-def of_files(certificate: Path, key: Path) -> Source:
-    """PEM files, which their owner renews. Raises :class:`CertificateError` when it is called."""
-
-    def load() -> tuple[ssl.SSLContext, datetime]:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        try:
-            context.load_cert_chain(certificate, key)
-            until = expiry(certificate)
-        except (OSError, ValueError) as error:
-            raise CertificateError(f"--certificate {certificate}, --key {key}: {error}") from None
-        if until < datetime.now(UTC):
-            raise CertificateError(f"--certificate {certificate}: it has expired at {until:%Y-%m-%d %H:%M} UTC, and clients refuse it")
-        return context, until
-
-    return load
+def from_files(certificate: Path, key: Path) -> Issued:
+    """Return what two PEM files have, which their owner renews. Raises :class:`CertificateError`."""
+    context = new_context()
+    try:
+        context.load_cert_chain(certificate, key)
+        until = expiry(certificate)
+    except (OSError, ValueError) as error:
+        raise CertificateError(f"--certificate {certificate}, --key {key}: {error}") from None
+    if until < datetime.now(UTC):
+        raise CertificateError(f"--certificate {certificate}: it has expired at {until:%Y-%m-%d %H:%M} UTC, and clients refuse it")
+    return context, until
 
 
-def of_own_ca(folder: Path, address: str, *names: str) -> Source:
+def by_own_ca(folder: Path, address: str, *names: str) -> Issued:
     """Issue a certificate for ``address`` and DNS names by the CA in ``folder``, which is made if there is none.
 
-    Raises :class:`CertificateError` when it is called.
+    Raises :class:`CertificateError`.
     """
-
-    def issue() -> tuple[ssl.SSLContext, datetime]:
-        try:
-            return CertificateAuthority(folder, "Metal API").issued(address, *names)
-        except (OSError, ValueError, TypeError) as error:
-            raise CertificateError(f"the CA in {folder}: {error}") from None
-
-    return issue
+    try:
+        return CertificateAuthority(folder, "Metal API").issued(address, *names)
+    except (OSError, ValueError, TypeError) as error:
+        raise CertificateError(f"the CA in {folder}: {error}") from None
 
 
 class Certificate:
-    """What the API shows in new connections. ``expires``: the end of its validity.
+    """What the API shows in new connections. ``source``: called for each certificate. ``expires``: the end of its validity.
 
     ``context``: of the listener. Each connection gets the one that is valid then, instead of having another certificate loaded into this
     one: with a key of another type, both would be in use.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Callable[[], Issued]) -> None:
         """Raises :class:`CertificateError`."""
         self._source = source
         self.context, self.expires = source()

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -53,7 +53,12 @@ class Metrics:
 
     def watch_certificate(self, certificate: Certificate) -> None:
         """Show until when the certificate of the API is valid."""
-        self.registry.register(_OfCertificate(certificate))
+        until = Gauge("metal_api_certificate_expiry_timestamp_seconds", "When the certificate of the API expires.", registry=self.registry)
+
+        def expiry() -> float:
+            return certificate.expires.timestamp()
+
+        until.set_function(expiry)
 
     def application(self) -> ASGIApp:
         """Return the application with ``GET /metrics``."""
@@ -82,15 +87,6 @@ class _OfWorld(Collector):
         is_up = self._world.store.database.is_up
         yield GaugeMetricFamily("metal_api_database_up", "1 if the database stores changes, else 0.", value=float(is_up))
         yield GaugeMetricFamily("metal_api_ironic_poll_age_seconds", "Seconds since Ironic has listed its nodes.", value=self._poll_age())
-
-
-class _OfCertificate(Collector):
-    def __init__(self, certificate: Certificate) -> None:
-        self._certificate = certificate
-
-    def collect(self) -> Iterator[Metric]:
-        until = self._certificate.expires.timestamp()
-        yield GaugeMetricFamily("metal_api_certificate_expiry_timestamp_seconds", "When the certificate of the API expires.", value=until)
 
 
 def _use(server: Server) -> str:

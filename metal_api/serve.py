@@ -34,7 +34,7 @@ from metal_api.audit import Audit
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
-from metal_api.certificate import Certificate, CertificateError, of_files, of_own_ca
+from metal_api.certificate import Certificate, CertificateError, by_own_ca, from_files
 from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
 from metal_api.core.settings import DEFAULTS
@@ -359,9 +359,9 @@ class MetalServer(Runnable):
     def _new_certificate(self) -> Certificate:
         options = self._options
         if options.certificate is not None and options.key is not None:
-            source = of_files(options.certificate, options.key)
+            source = partial(from_files, options.certificate, options.key)
         else:
-            source = of_own_ca(options.state / "tls", options.listen[0], *options.names)
+            source = partial(by_own_ca, options.state / "tls", options.listen[0], *options.names)
         try:
             return Certificate(source)
         except CertificateError as error:

@@ -65,14 +65,20 @@ class CertificateAuthority:
         builder = builder.add_extension(names, critical=False)
         builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context = new_context()
         # The ssl module reads from files only.
         with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
             both = Path(folder) / "server.pem"
             write_private(both, _private(key) + certificate.public_bytes(_PEM))
             context.load_cert_chain(both)
         return context, certificate.not_valid_after_utc
+
+
+def new_context() -> ssl.SSLContext:
+    """Return the context of a server, without a certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def expiry(certificate: Path) -> datetime:

@@ -9,6 +9,7 @@ import ssl
 import tempfile
 from pathlib import Path
 
+from metal_api.tls import new_context
 from sandbox.openshift.pki import KeyPair
 
 
@@ -17,8 +18,7 @@ def server_context(pair: KeyPair, client_ca: bytes = b"") -> ssl.SSLContext:
 
     With ``client_ca``, PEM, it accepts client certificates of these CAs, and clients without one.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = new_context()
     # The ssl module reads keys from files only.
     with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
         certificate, key = pair.write(Path(folder) / "server")

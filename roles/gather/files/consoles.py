@@ -40,13 +40,12 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 class Console:
     """What the console of a device has shown; ``problem``: why it is not all there, empty if it is."""
 
-    hostname: str
     text: str
     problem: str
 
 
 def read_consoles(consoles: Sequence[Mapping[str, Any]], key: str) -> Iterator[Console]:
-    """Return the consoles in the order asked for. Each has ``hostname``, ``user``, ``host`` and ``port`` (0: the default of SSH).
+    """Return the consoles in the order asked for. Each has ``user``, ``host`` and ``port`` (0: the default of SSH).
 
     ``key``: file of the private key; empty for those of the SSH agent and the usual files.
     """
@@ -56,9 +55,9 @@ def read_consoles(consoles: Sequence[Mapping[str, Any]], key: str) -> Iterator[C
 
 
 def _read(console: Mapping[str, Any], key: str, end: float) -> Console:
-    hostname, seconds = str(console["hostname"]), min(WITHIN, end - time.monotonic())
+    seconds = min(WITHIN, end - time.monotonic())
     if seconds <= 0:
-        return Console(hostname, "", f"no time was left: all consoles have {WITHIN_ALL:g} s")
+        return Console("", f"no time was left: all consoles have {WITHIN_ALL:g} s")
     command = ["ssh", *(word for each in _OPTIONS for word in ("-o", each))]
     command += ["-i", key, "-o", "IdentitiesOnly=yes"] if key else []
     command += ["-p", str(console["port"])] if console["port"] else []
@@ -66,7 +65,7 @@ def _read(console: Mapping[str, Any], key: str, end: float) -> Console:
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
-        return Console(hostname, "", f"ssh: {error.strerror}")
+        return Console("", f"ssh: {error.strerror}")
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     with process:
@@ -77,7 +76,7 @@ def _read(console: Mapping[str, Any], key: str, end: float) -> Console:
         problem = f"the console did not end within {seconds:.0f} s"
     elif process.returncode:
         problem = errors.strip().splitlines()[-1] if errors.strip() else f"ssh ended with {process.returncode}"
-    return Console(hostname, output, problem)
+    return Console(output, problem)
 
 
 def _streams(process: subprocess.Popen[bytes]) -> tuple[str, str]:

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 after a clean end, 1 when it could not start, 2 for wrong arguments."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(_parser().parse_args(given))
+        return _run(command_line().parse_args(given))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "metal_api":
             raise
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m metal_api", description=DESCRIPTION)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="start the server and stay in the foreground", description=SERVE)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from metal_api.__main__ import _parser
+from metal_api.__main__ import command_line
 from sandbox.coreos_image.build import debian_mirrors
-from tests.metal_api.ironic.server import Server, rack_file
+from tests.metal_api.ironic.server import ROOT, Server, rack_file
+from tests.systemd import check_exposure, check_units
 
-ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "metal_api" / "packaging" / "metal-api.service"
 CONTAINERFILE = ROOT / "metal_api" / "packaging" / "Containerfile"
 PYTHON = "/opt/metal-api/.venv/bin/python"
@@ -33,7 +33,7 @@ def _start_command() -> list[str]:
 def test_the_unit_starts_the_server_with_options_that_it_has() -> None:
     python, _option, module, *arguments = _start_command()
     assert (python, module) == (PYTHON, "metal_api")
-    chosen = _parser().parse_args(arguments)
+    chosen = command_line().parse_args(arguments)
     assert chosen.command == "serve"
     assert chosen.state == Path("/var/lib/metal-api")
 
@@ -43,12 +43,9 @@ def test_systemd_accepts_the_hardened_unit(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     # Here nothing is installed in /opt.
     unit.write_text(UNIT.read_text(encoding="utf-8").replace(PYTHON, sys.executable), encoding="utf-8")
-    read = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], check=False, capture_output=True, text=True)
-    assert (read.returncode, read.stderr) == (0, "")
-    # Of 100, less is better. What remains: the network of the host, and DHCP there.
-    judged = ["systemd-analyze", "security", "--offline=true", "--threshold=25", "--no-pager", str(unit)]
-    found = subprocess.run(judged, check=False, capture_output=True, text=True)
-    assert found.returncode == 0, found.stdout[-3000:]
+    check_units(unit)
+    # What remains: the network of the host, and DHCP there.
+    check_exposure(unit, 25)
 
 
 @pytest.fixture

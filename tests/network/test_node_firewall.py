@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
 from tests.network.namespaces import Namespace, namespaces
+from tests.systemd import check_units
 
 pytestmark = [
     pytest.mark.debian("nftables"),
@@ -172,12 +171,4 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for kind in ("service", "timer"):
         text = (FILES / f"node-firewall.{kind}").read_text(encoding="utf-8")
         (tmp_path / f"node-firewall.{kind}").write_text(text.replace("/usr/local/bin/node-firewall", "/bin/true"), encoding="utf-8")
-    analyze = shutil.which("systemd-analyze")
-    assert analyze is not None
-    done = subprocess.run(
-        [analyze, "verify", "--man=no", str(tmp_path / "node-firewall.service"), str(tmp_path / "node-firewall.timer")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    check_units(tmp_path / "node-firewall.service", tmp_path / "node-firewall.timer")

@@ -57,6 +57,17 @@ class Server:
         self.metrics = ""
         self.process: subprocess.Popen[bytes] | None = None
 
+    def use_tls(self) -> None:
+        """Serve the API over TLS, with a client that takes any certificate: before the start there is none."""
+        self.command.remove("--plain-http")
+        self.api = httpx.Client(base_url=self.api.base_url.copy_with(scheme="https"), verify=False, timeout=20)  # noqa: S501 - see above
+
+    def metric(self, name: str) -> float:
+        """Return the value of a metric without labels."""
+        lines = httpx.get(f"http://{self.metrics}/metrics").text.splitlines()
+        [value] = [line.split()[1] for line in lines if line.startswith(f"{name} ")]
+        return float(value)
+
     def start(self, within: float = 90) -> None:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(self.command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, env=os.environ)

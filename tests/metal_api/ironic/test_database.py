@@ -42,9 +42,7 @@ def server(tmp_path: Path, rack: FakeRack, postgresql: Postgres, name: str) -> I
 
 
 def is_up(server: Server) -> bool:
-    lines = httpx.get(f"http://{server.metrics}/metrics").text.splitlines()
-    [value] = [line.split()[1] for line in lines if line.startswith("metal_api_database_up ")]
-    return value == "1.0"
+    return server.metric("metal_api_database_up") == 1.0
 
 
 def rows(database: Database) -> dict[str, list[tuple[str, str]]]:

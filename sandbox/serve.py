@@ -97,7 +97,7 @@ METADATA_NAME = "metadata.packet.net"
 KEY_NAME = "sandbox"
 LISTENING = range(10_000, 20_000)
 """The range for ports that are not specified: below the ephemeral ports, which an outgoing connection could take between check and start,
-and below those of published boot files."""
+and below those of published boot files. Each sandbox chooses from a part of its own (:func:`_own_ports`)."""
 SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registry", "proxy", "sos")
 
 
@@ -193,14 +193,15 @@ class Identity:
         self.dns_secret: str = kept.get("dns_secret") or base64.b64encode(secrets.token_bytes(32)).decode("ascii")
         ports: dict[str, int] = kept.get("ports") or {}
         requested = ports.get("main", DEFAULT_PORT) if options.port is None else options.port
-        self.ports = {"main": self._main_port(requested)}
+        self.ports: dict[str, int] = {}
+        self.ports["main"] = self._main_port(requested)
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
             first = ports.get(name) or (self.ports["main"] + number if requested else 0)
             if name == "dns" and options.machines:
                 # Resolvers of operating systems know no other port.
                 first = 53
-            self.ports[name] = _free_port(self.address, first, set(self.ports.values()))
+            self.ports[name] = self._free_port(first)
             if ports.get(name) not in (None, self.ports[name]):
                 LOG.warning("port %d of the last start (%s) is taken, now it is %d", ports[name], name, self.ports[name])
 
@@ -216,9 +217,24 @@ class Identity:
     def url(self, name: str) -> str:
         return f"http://{self.address}:{self.ports[name]}"
 
+    def _free_port(self, first: int) -> int:
+        """Return ``first`` if it is free, else another free one. Raises ``OSError``."""
+        if first and first not in self.ports.values() and first <= 65535:
+            with contextlib.suppress(OSError):
+                return _probe(self.address, first)
+        return self._any_port()
+
+    def _any_port(self) -> int:
+        """Return a random free port of this sandbox's own part of ``LISTENING``. Raises ``OSError`` if none is free."""
+        free = [port for port in _own_ports(self.machine_network) if port not in self.ports.values()]
+        for candidate in random.sample(free, len(free)):
+            with contextlib.suppress(OSError):
+                return _probe(self.address, candidate)
+        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+
     def _main_port(self, requested: int) -> int:
         try:
-            return _probe(self.address, requested)
+            return _probe(self.address, requested) if requested else self._any_port()
         except PermissionError:
             raise StartError(
                 f"cannot listen on {self.address}:{requested}: ports below 1024 need root; choose another with --listen"
@@ -526,12 +542,7 @@ def _programs(kubelets: Kubelets, *, has_qemu: bool) -> Programs:
 
 
 def _probe(address: str, port: int) -> int:
-    """``port`` if it can be had for TCP and UDP, one of ``LISTENING`` for 0. Raises ``OSError``."""
-    if not port:
-        for candidate in random.sample(LISTENING, 64):
-            with contextlib.suppress(OSError):
-                return _probe(address, candidate)
-        raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    """Return ``port`` if it is free for TCP and UDP. Raises ``OSError``."""
     with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         # As the listeners do: a port whose last connections are only waiting to be forgotten is free.
         tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -541,11 +552,14 @@ def _probe(address: str, port: int) -> int:
         return port
 
 
-def _free_port(address: str, first: int, taken: set[int]) -> int:
-    if first and first not in taken and first <= 65535:
-        with contextlib.suppress(OSError):
-            return _probe(address, first)
-    return _probe(address, 0)
+def _own_ports(machine_network: str) -> range:
+    """Return the part of ``LISTENING`` for the sandbox that holds this network of machines, which no other running sandbox does.
+
+    Ports are opened seconds after they were chosen: two sandboxes that start together must not choose the same one.
+    """
+    size = len(LISTENING) // len(MACHINE_NETWORKS)
+    number = (int(ipaddress.ip_network(machine_network).network_address) >> 16) % len(MACHINE_NETWORKS)
+    return LISTENING[number * size : (number + 1) * size]
 
 
 def _allow_many_sockets() -> None:

@@ -35,7 +35,7 @@ import pytest
 
 from metal_api.state_folder import StartError
 from sandbox.__main__ import main
-from sandbox.serve import parse_listen
+from sandbox.serve import LISTENING, MACHINE_NETWORKS, _own_ports, parse_listen
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.ports import may_listen
 
@@ -115,6 +115,13 @@ class Api:
     def user_events(self, id_: str) -> list[str]:
         events = self.client.get(f"/devices/{id_}/events", params={"per_page": 100}).json()["events"]
         return [event["body"] for event in events if event["type"].startswith("user.")]
+
+
+def test_no_two_sandboxes_choose_the_same_port() -> None:
+    ports = [port for network in MACHINE_NETWORKS for port in _own_ports(str(network))]
+
+    assert len(ports) == len(set(ports))
+    assert set(ports) <= set(LISTENING)
 
 
 def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:

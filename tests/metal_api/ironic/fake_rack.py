@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -108,11 +109,18 @@ class FakeRack:
         return found
 
     def set_in_database(self, id_: str, **columns: Any) -> None:
-        """Make a node as Ironic leaves it in rare moments."""
+        """Make a node as Ironic leaves it in rare moments.
+
+        Waits until no task of Ironic holds the node: a task writes the values that it read at its beginning.
+        """
+        names = ", ".join(f"{name} = ?" for name in columns)
+        statement = f"UPDATE nodes SET {names} WHERE uuid = ? AND reservation IS NULL"  # noqa: S608 - names of a test
+        deadline = time.monotonic() + 30
         with closing(sqlite3.connect(self._database, timeout=30)) as database:
-            names = ", ".join(f"{name} = ?" for name in columns)
-            done = database.execute(f"UPDATE nodes SET {names} WHERE uuid = ?", [*columns.values(), id_])  # noqa: S608 - names of a test
-            assert done.rowcount == 1
+            while database.execute(statement, [*columns.values(), id_]).rowcount != 1:
+                database.commit()
+                assert time.monotonic() < deadline, f"a task of Ironic holds node {id_}, or there is none"
+                time.sleep(0.1)
             database.commit()
 
     def forget_instance(self, id_: str, *, allocation: str | None = None) -> None:

@@ -17,11 +17,13 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/metal_api/ironic", "tests/
 """Folders whose tests share what takes long to start."""
 
 
+BUFFERING = "PYTHONUNBUFFERED"
+"""With it all output arrives at once, also what users without it would never see."""
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 def pytest_configure() -> None:
-    """Prepare the environment of all that the tests start: without a proxy, and with the cache of bytecode of ``tests/python``.
+    """Prepare the environment of all that the tests start: buffered, without a proxy, and with the cache of bytecode of ``tests/python``.
 
     Every server of the tests is on this computer, and no proxy reaches it. Behind a proxy the control plane's programs are built before the
     tests (``python -m sandbox build``).
@@ -29,6 +31,7 @@ def pytest_configure() -> None:
     for name in PROXIES:
         os.environ.pop(name, None)
         os.environ.pop(name.upper(), None)
+    os.environ.pop(BUFFERING, None)
     folder = str(Path(__file__).resolve().parent / "python")
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])

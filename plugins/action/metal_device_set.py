@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.utils.display import Display
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import LINE_LIMIT, ProgressAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
 
 class ActionModule(ProgressAction):
@@ -47,5 +46,5 @@ class ActionModule(ProgressAction):
         if not isinstance(notes, list):
             return
         for text in notes[self._shown :]:
-            Display().display(f"    {printable(text, LINE_LIMIT)}")
+            show(f"    {printable(text, LINE_LIMIT)}")
         self._shown = len(notes)

@@ -10,3 +10,5 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress 
 
 class ActionModule(ProgressAction):
     """Calls the module again while it waits, and shows what is missing."""
+
+    wait_timeout_alias = "timeout"

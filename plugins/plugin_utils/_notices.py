@@ -24,6 +24,7 @@ from ansible.utils.display import Display
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown, texts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
 PAUSE = 0.5
 """Seconds between two reads of a file of notices."""
@@ -57,7 +58,7 @@ class NoticeDisplay:
             if notice.get("level") == "warning":
                 display_warning(text)
             else:
-                Display().display(text)
+                show(text)
 
     @contextmanager
     def following(self, path: str | None) -> Iterator[None]:

@@ -27,7 +27,6 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import out_of_range
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
@@ -40,8 +39,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stage_tab
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._stages import Stages
 
 DEFAULT_TIMEOUT = 1800.0
-# Aliases of wait_timeout in modules, from older collections.
-WAIT_TIMEOUT_ALIASES = ("provisioning_wait_seconds", "timeout")
 # Lines of one progress report; the others are counted.
 SHOWN = 8
 LINE_LIMIT = 600
@@ -53,6 +50,8 @@ class ProgressAction(ModuleAction):
     A subclass may return ``stages``, print more of each result (``announce``) and keep more of earlier ones (``merge``).
     """
 
+    wait_timeout_alias = ""
+    """The name that ``wait_timeout`` has in the modules of older collections, if this module accepts it."""
     unwatched_slice = 0.0
     """Seconds until a call ends and is repeated although no progress is printed (``progress_interval`` 0). 0: no limit."""
 
@@ -61,7 +60,7 @@ class ProgressAction(ModuleAction):
         ActionBase.run(self, tmp, task_vars)
         self._notices = NoticeDisplay()
         self._stages = Stages()
-        arguments = _without_aliases(self._task.args)
+        arguments = self._without_alias(self._task.args)
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
         waits = boolean(arguments.get("wait", True), strict=False) and not self._task.async_val and not self._task.check_mode
@@ -146,7 +145,7 @@ class ProgressAction(ModuleAction):
         answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
         if stages := self.stages(answer):
             for change in self._stages.changes(stages, time.monotonic()):
-                Display().display(f"    {change.line()}")
+                show(f"    {change.line()}")
         self.announce(answer)
         return answer
 
@@ -162,11 +161,9 @@ class ProgressAction(ModuleAction):
             raise AnsibleActionFail(wrong)
         return seconds
 
-
-def _without_aliases(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with ``wait_timeout`` instead of an alias, which would take precedence over the time that is left."""
-    arguments = dict(given)
-    for alias in WAIT_TIMEOUT_ALIASES:
-        if alias in arguments:
-            arguments.setdefault("wait_timeout", arguments.pop(alias))
-    return arguments
+    def _without_alias(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options with ``wait_timeout`` instead of its alias, which would take precedence over the time that is left."""
+        arguments = dict(given)
+        if self.wait_timeout_alias in arguments:
+            arguments.setdefault("wait_timeout", arguments.pop(self.wait_timeout_alias))
+        return arguments

@@ -7,16 +7,32 @@ A result is printed by the stdout callback: with ``result_format=json``, the def
 several lines becomes one line with ``\\n``. Text that a task displays itself is printed as it is: on a terminal, in a file, and as
 an event in AWX.
 
+Ansible's main process prints what its workers display. It flushes when it starts the next worker only, so in a pipe (``| tee``, CI, a
+service) the lines of a task that waits for hours would arrive when the task ends. :func:`print_at_once` changes that when this file is
+imported, which the main process does before it starts the worker of an action: the strategy loads the action's class.
+
 Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
+
+import io
+import sys
 
 from ansible import constants
 from ansible.utils.display import Display
 
 MACHINE_READABLE = frozenset({"json", "jsonl"})
 """Stdout callbacks whose whole output is data: any other line on stdout would break it."""
+
+
+def print_at_once() -> None:
+    """Flush stdout of this process after each line from now on."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.line_buffering:
+        sys.stdout.reconfigure(line_buffering=True)
+
+
+print_at_once()
 
 
 def show(text: str, color: str | None = None) -> None:

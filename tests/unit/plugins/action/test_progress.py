@@ -12,16 +12,20 @@ import sys
 import termios
 import time
 from contextlib import nullcontext
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from ansible.errors import AnsibleActionFail
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append, take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
+from sandbox.testing.process import REPOSITORY
 
+COLLECTION = "ansible_collections.equinix_metal.openshift.plugins"
 WAITING = {"changed": True, "waiting": ["worker-0 is queued"], "resume": {"worker-0": "its id"}}
 DONE = {"changed": False, "devices": []}
 
@@ -174,14 +178,35 @@ def test_the_whole_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert limits[-1] < 65
 
 
-@pytest.mark.parametrize("alias", ["timeout", "provisioning_wait_seconds"])
-def test_the_time_to_wait_is_known_by_its_other_names(alias: str, monkeypatch: pytest.MonkeyPatch) -> None:
+class Aliased(Scripted):
+    """As metal_gateway, which accepts the name that wait_timeout has in an older collection."""
+
+    wait_timeout_alias = "timeout"
+
+
+def test_the_time_to_wait_is_known_by_the_alias_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter(range(0, 1000, 10))
     monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
-    action = Scripted({"progress_interval": 5, alias: 65}, WAITING, DONE)
+    action = Aliased({"progress_interval": 5, "timeout": 65}, WAITING, DONE)
     action.run()
     assert [call["wait_timeout"] for call in action.calls] == [55.0, 35.0]
-    assert not [call for call in action.calls if alias in call]
+    assert not [call for call in action.calls if "timeout" in call]
+
+
+def test_another_option_of_that_name_reaches_the_module() -> None:
+    """The timeout of dns_wait is that of one answer."""
+    action = Scripted({"progress_interval": 5, "timeout": 2}, DONE)
+    action.run()
+    assert [(call["timeout"], call["wait_timeout"]) for call in action.calls] == [(2, pytest.approx(1800, abs=60))]
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted((REPOSITORY / "plugins" / "action").glob("[a-z]*.py"))])
+def test_the_alias_of_a_module_is_that_of_its_action_plugin(name: str) -> None:
+    plugin = import_module(f"{COLLECTION}.action.{name}").ActionModule
+    if not issubclass(plugin, ProgressAction):
+        return
+    options = yaml.safe_load(import_module(f"{COLLECTION}.modules.{name}").DOCUMENTATION)["options"]
+    assert plugin.wait_timeout_alias == "".join(options.get("wait_timeout", {}).get("aliases", []))
 
 
 @pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])

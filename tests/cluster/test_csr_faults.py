@@ -89,6 +89,20 @@ def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, fr
     assert len(attempts) < 20, "it is not sent at every poll"
 
 
+def test_an_approval_without_effect_is_sent_again(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+    """As a proxy or a webhook may answer: 200, and the request stays as it was."""
+    body = {"kind": "CertificateSigningRequest", "metadata": {"name": "good"}, "status": {}}
+    front.meet({"method": "PATCH", "path": "/good/approval$", "status": 200, "body": body, "times": 2})
+    cluster.file("good", client()["spec"]).raise_for_status()
+    given = through(front, cluster, **WAITING)
+    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    until(lambda: "good" in cluster.approved())
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert not result["failed"], result["msg"]
+    assert result["approved"] == ["good", f"serving-{WORKER}"]
+
+
 @pytest.mark.parametrize("fault", [FORBIDDEN, {"cut": "before"}, {"status": 500, "body": "no"}], ids=["403", "cut", "500"])
 def test_without_wait_an_error_returns_approved_and_failed_csrs(
     cluster: ControlPlane, front: ClusterFront, run: Play, fault: dict[str, Any]

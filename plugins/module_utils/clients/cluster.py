@@ -428,7 +428,12 @@ class ClusterClient:
         now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         condition = {"type": kind, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
         body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
-        self._call("PATCH", f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval", {"fieldManager": FIELD_OWNER}, body)
+        path = f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval"
+        answer = self._call("PATCH", path, {"fieldManager": FIELD_OWNER}, body)
+        status = (answer if isinstance(answer, dict) else {}).get("status") or {}
+        if kind not in {each.get("type") for each in status.get("conditions") or ()}:
+            # As a lost answer: whether it had its effect is seen at the next reading.
+            raise ClusterUnreachableError(f"{_attempt('PATCH', path)}: the answer does not contain the condition {kind} (PATCH {path})")
 
     def version(self) -> str:
         """Return the version of the Kubernetes API server, such as v1.33.6; the cheapest request."""

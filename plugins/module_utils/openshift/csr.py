@@ -779,6 +779,10 @@ def _first_or_second_key(request: Request, context: _Context) -> tuple[Decision,
     older than an answered one is never approved.
     """
     name, patience = request.node, context.rules.second_key_after
+    if same := next((earlier for earlier in context.answered.get(name, ()) if earlier.key == request.key), None):
+        # A copy of a machine's request, filed by another client with the bootstrap token, must not leave the machine without an answer:
+        # its kubelet waits for its own object. Without the key the certificate is of no use.
+        return "approve", f"expected machine {name}; {same.label} with the same key was approved"
     if older := _older_than_an_answered_one(request, context):
         return "wait", older
     others = [earlier for earlier in context.answered.get(name, ()) if earlier.key != request.key]

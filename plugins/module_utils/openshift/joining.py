@@ -270,7 +270,8 @@ class Joining:
             for request in self._requests.values()
             if request.kind == "serving" and request.state == "pending" and not request.fault
         }
-        self._read_nodes(asking - self._nodes.keys())
+        for name, problem in self._read_nodes(asking - self._nodes.keys()).items():
+            self._problems[f"node {name}"] = f"the Node {printable(name)} cannot be read: {problem.message}"
 
     def _read_history(self) -> dict[str, Past]:
         """What earlier runs have written down. Without the right to read it this run knows what it sees itself."""
@@ -324,20 +325,31 @@ class Joining:
         states = (node_state(node) for node in self._client.nodes())
         return {state.name: state for state in states if state.name in self._rules.machines}
 
-    def _read_nodes(self, names: Collection[str]) -> None:
-        """Read the current state of these Nodes."""
+    def _read_nodes(self, names: Collection[str]) -> dict[str, ClusterError]:
+        """Read the current state of these Nodes. Return the error of each that could not be read: it is no other Node's problem."""
         if len(names) > _FEW:
-            self._nodes, self._nodes_at = self._listed_nodes(), time.monotonic()
-            return
+            try:
+                self._nodes, self._nodes_at = self._listed_nodes(), time.monotonic()
+            except ClusterError as problem:
+                return dict.fromkeys(names, problem)
+            return {}
         if not names:
-            return
+            return {}
         with ThreadPoolExecutor(_FEW) as pool:
-            found = list(zip(names, pool.map(self._client.node, names), strict=True))
-        for name, node in found:
+            found = dict(zip(names, pool.map(self._try_to_read, names), strict=True))
+        for name, node in found.items():
             if node is None:
                 self._nodes.pop(name, None)
-            else:
+            elif not isinstance(node, ClusterError):
                 self._nodes[name] = node_state(node)
+        return {name: node for name, node in found.items() if isinstance(node, ClusterError)}
+
+    def _try_to_read(self, name: str) -> Mapping[str, Any] | ClusterError | None:
+        try:
+            node: Mapping[str, Any] | None = self._client.node(name)
+        except ClusterError as problem:
+            return problem
+        return node
 
     def _judge(self) -> None:
         failed: set[str] = set()
@@ -378,13 +390,15 @@ class Joining:
         The uids of those that could not be sent go into `failed`. Raises a refusal that holds for all of them, which is a certificate or
         token that is not accepted (401), once each was tried.
         """
-        self._read_nodes({verdict.request.node for verdict in chosen if verdict.decision == "approve" and verdict.request.kind == "client"})
+        joining = [verdict for verdict in chosen if verdict.decision == "approve" and verdict.request.kind == "client"]
+        unread = self._read_nodes({verdict.request.node for verdict in joining})
+        unsafe = {verdict.request.uid: unread[verdict.request.node] for verdict in joining if verdict.request.node in unread}
         again, unauthorized = False, None
         for decision in ("approve", "deny"):
             answers = [verdict for verdict in chosen if verdict.decision == decision]
             # Hundreds may come in one second; their calls wait for the server most of their time.
             with ThreadPoolExecutor(_AT_ONCE) as pool:
-                outcomes = list(pool.map(self._try_to_answer, answers))
+                outcomes = list(pool.map(lambda verdict: unsafe.get(verdict.request.uid) or self._try_to_answer(verdict), answers))
             for verdict, problem in zip(answers, outcomes, strict=True):
                 uid = verdict.request.uid
                 if problem is None:

@@ -228,9 +228,15 @@ def test_nothing_older_than_an_answered_request_is_approved(state: dict[str, Any
     verdicts = judged(*older, newer, now=NOW + timedelta(hours=1))[:-1]
     assert [verdict.decision for verdict in verdicts] == ["wait"] * 5
     assert "csr-newer of the same machine was filed later" in verdicts[-1].reason
-    # The same key is no better: its owner has another certificate, or none.
-    twin = client(made(signed_with=key("newer")), name="csr-twin", filed="2026-03-01T12:09:00Z")
-    assert judged(twin, newer, now=NOW + timedelta(hours=1))[0].decision == "wait"
+
+
+@pytest.mark.parametrize(("condition", "decision"), [("Approved", "approve"), ("Denied", "wait")])
+def test_the_own_request_of_a_machine_is_answered_after_a_newer_copy_of_it(condition: str, decision: str) -> None:
+    """Whoever has the bootstrap token can file a machine's bytes again. The machine waits for its own object, and only it has the key."""
+    own = client(made(signed_with=key("own")), name="csr-own", filed="2026-03-01T12:09:00Z")
+    copy = client(made(signed_with=key("own")), name="csr-copy", filed="2026-03-01T12:10:00Z")
+    copy["status"] = {"conditions": [{"type": condition, "status": "True", "lastUpdateTime": "2026-03-01T12:20:00Z"}]}
+    assert judged(own, copy, now=NOW + timedelta(hours=1))[0].decision == decision
 
 
 def test_within_one_second_an_answer_makes_no_request_newer() -> None:

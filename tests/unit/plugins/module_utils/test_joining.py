@@ -38,6 +38,7 @@ class Cluster:
         self.requests = {obj["metadata"]["name"]: obj for obj in requests}
         self.there = {obj["metadata"]["name"]: obj for obj in nodes}
         self.failing: dict[str, ClusterError] = {}
+        self.unreadable: dict[str, ClusterError] = {}
         self.answers: list[str] = []
         self.kept: dict[str, str] = {}
 
@@ -51,6 +52,8 @@ class Cluster:
         yield from self.there.values()
 
     def node(self, name: str) -> dict[str, Any] | None:
+        if name in self.unreadable:
+            raise self.unreadable[name]
         return self.there.get(name)
 
     def now(self) -> datetime:
@@ -91,6 +94,22 @@ def test_a_failure_is_reported_for_its_csr(problem: ClusterError) -> None:
     with pytest.raises(CollectionError, match="could not approve bad"):
         once.poll(patient=False)
     assert once.result()["approved"] == ["good"]
+
+
+@pytest.mark.parametrize("problem", [LOST, ClusterRefusedError("503", 503)])
+def test_a_node_that_cannot_be_read_delays_its_own_csr_alone(problem: ClusterError) -> None:
+    cluster = two()
+    cluster.unreadable[WORKER] = problem
+    found = joining(cluster)
+    texts = found.poll()
+    assert any(text.startswith(f"{WORKER}: it has not joined, bad stays pending: could not approve bad") for text in texts), texts
+    result = found.result()
+    assert result["approved"] == cluster.answers == ["good"]
+    assert {each["name"]: each["verdict"] for each in result["verdicts"]} == {"bad": "pending", "good": "approved"}
+    cluster.unreadable.clear()
+    if problem is LOST:
+        found.poll()
+        assert found.approved == ["good", "bad"]
 
 
 def test_refused_credentials_fail_after_every_server_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:

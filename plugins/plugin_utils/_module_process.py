@@ -82,7 +82,8 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         name = _name(type(self))
         Display().vvv(f"Running module {MODULES}.{name} in a fork of the worker process")
-        return self._parsed(run_module(name, _encoded(arguments), environment))
+        found = run_module(name, _encoded(arguments), environment)
+        return _killed(name, found) or self._parsed(found)
 
     def _parsed(self, found: dict[str, Any]) -> dict[str, Any]:
         """Return the result that a module has printed, as ``_execute_module`` of the installed ansible-core does."""
@@ -127,12 +128,28 @@ def _encoded(arguments: Mapping[str, Any]) -> bytes:
     return json.dumps(given, cls=ansible_json.AnsibleJSONEncoder, vault_to_text=True).encode()
 
 
+def _killed(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a module that a signal ended before it printed one; empty if none did."""
+    if found["rc"] >= 0 or found["stdout"].strip():
+        return {}
+    number = -found["rc"]
+    reason = " The kernel does this when memory is short: see the log of the kernel (dmesg)." if number == signal.SIGKILL else ""
+    return {
+        "failed": True,
+        "rc": found["rc"],
+        "msg": f"The module {name} was ended by signal {number} ({signal.strsignal(number)}) before it returned a result.{reason} "
+        "Run the playbook again: it continues with what exists.",
+    }
+
+
 def run_module(name: str, arguments: bytes, environment: Mapping[str, Any]) -> dict[str, Any]:
     """Run a module in a fork of this process, and return its exit code and output, as ``_parse_returned_data`` takes them."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         given.write(arguments)
         given.flush()
         given.seek(0)
+        # Python 3.12 and newer warn when other threads run: one of them could hold a lock for ever in the child. The worker has none but
+        # those of action plugins that display notices, which hold a lock only while they display, and the child displays nothing.
         child = os.fork()
         if child == 0:
             _become_module(name, environment, given.fileno(), printed.fileno(), errors.fileno())

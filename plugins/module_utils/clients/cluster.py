@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The client of the cluster's API; the only importer of the Kubernetes library.
 
-Of the library only three things are used, which are the same from release 29 to 37: `Configuration`, `load_kube_config` and the
-connection pool of `RESTClientObject`. They cover kubeconfig files with all their login methods, client
+Of the library only these are used, which are the same from release 29 to 37: `Configuration`, `load_kube_config`, the deletion of its
+temporary files and the connection pool of `RESTClientObject`. They cover kubeconfig files with all their login methods, client
 certificates, proxies, `tls-server-name`. The generated classes above them changed their call signatures between those releases
 and, in the newest, check every object against a model: one Node with an unknown field would spoil a list of five hundred. Objects are plain
 dictionaries here, whose fields may be malformed or missing.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import time
 import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ try:
     import urllib3
     from kubernetes.client import Configuration
     from kubernetes.client.rest import RESTClientObject
-    from kubernetes.config import load_kube_config
+    from kubernetes.config import kube_config, load_kube_config
     from kubernetes.config.config_exception import ConfigException
     from yaml import YAMLError
 
@@ -94,8 +95,8 @@ class ClusterClient:
     `addresses` are tried in turn, the one that answered last first; with none the kubeconfig's own server is used. The server's
     certificate is always checked against the name in the kubeconfig (its `tls-server-name`, else the host of its `server`), also when it
     is reached by address. `timeout` in seconds limits each call from its beginning to its end, connecting is limited to a third of it, 5
-    seconds at most. With `read_only` no write leaves the process. `directory` is where the library may put key files for the time of the
-    process.
+    seconds at most. With `read_only` no write leaves the process. `directory` is where the library may put key files until they are
+    loaded.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class ClusterClient:
         self.read_only = read_only
         self._timeout = timeout
         self._connect_timeout = min(5.0, timeout / 3)
-        self._configuration = _configuration(kubeconfig, directory)
+        self._configuration, self._tls, self._certificate = _configuration(kubeconfig, directory)
         server = urlsplit(self._configuration.host)
         self._server = f"{server.scheme}://{server.netloc}"
         self._bases = [_base(address, server.scheme, server.port) for address in addresses or []] or [self._server]
@@ -118,6 +119,7 @@ class ClusterClient:
         if not self._configuration.tls_server_name and addresses:
             self._configuration.tls_server_name = server.hostname
         self._pool: Any = RESTClientObject(self._configuration).pool_manager
+        self._pool.connection_pool_kw["ssl_context"] = self._tls
         watch(self._pool)
         self._ahead = timedelta(0)
         self._last_answer = ""
@@ -227,7 +229,7 @@ class ClusterClient:
         if self.read_only and changes:
             raise CollectionError(f"{' '.join(command)} was not run in {pod}: this client only reads (check mode).")
         headers = {name: value for name, value in self._headers("GET", None, "").items() if name != "Accept"}
-        connection = Connection(self._configuration, headers, self._connect_timeout, self._timeout)
+        connection = Connection(self._configuration, self._tls, headers, self._connect_timeout, self._timeout)
         failures = []
         for base in self._bases:
             try:
@@ -323,8 +325,7 @@ class ClusterClient:
 
     def client_certificate(self) -> bytes:
         """Return the certificate (PEM) that the kubeconfig has for its user; empty where it has none, such as with a token."""
-        path = self._configuration.cert_file
-        return Path(path).read_bytes() if path and Path(path).is_file() else b""
+        return self._certificate
 
     def servers(self) -> list[tuple[str, int, str]]:
         """Return the address and port of each server of the API, and the name that its certificate is verified against."""
@@ -549,21 +550,45 @@ class ClusterClient:
         return headers
 
 
-def _configuration(kubeconfig: str, directory: str | None) -> Any:
+def _configuration(kubeconfig: str, directory: str | None) -> tuple[Any, ssl.SSLContext, bytes]:
+    """Return the library's Configuration without TLS files, what was loaded from these, and the certificate of the user (PEM)."""
     path = Path(kubeconfig).expanduser()
     if not path.is_file():
         raise CollectionError(f"Cannot read the kubeconfig {path}: there is no such file.")
     configuration = Configuration()
     try:
-        # Keys given as data are written to files for the TLS library: with mode 0600, below `directory`, gone with the process.
-        load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
+        # The library writes keys given as data to files for the TLS library, below `directory` with mode 0600. They are deleted as soon as
+        # they are loaded: a process that is killed deletes nothing.
+        try:
+            load_kube_config(config_file=str(path), client_configuration=configuration, persist_config=False, temp_file_path=directory)
+            tls, certificate = _tls(configuration), Path(configuration.cert_file).read_bytes() if configuration.cert_file else b""
+        finally:
+            kube_config._cleanup_temp_files()
     except (ConfigException, YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
         # The library validates little: a malformed file raises errors of many types.
         raise CollectionError(f"Cannot use the kubeconfig {path}: {type(problem).__name__}: {problem}") from problem
     host = urlsplit(configuration.host or "")
     if host.scheme not in ("http", "https") or not host.hostname:
         raise CollectionError(f"Cannot use the kubeconfig {path}: its server is {configuration.host!r}, not an URL.")
-    return configuration
+    configuration.ssl_ca_cert = configuration.cert_file = configuration.key_file = None
+    return configuration, tls, certificate
+
+
+def _tls(configuration: Any) -> ssl.SSLContext:
+    """Return the TLS settings of a Configuration, with its files loaded. Raises OSError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif configuration.ssl_ca_cert:
+        context.load_verify_locations(configuration.ssl_ca_cert)
+    else:
+        context.load_default_certs()
+    if configuration.assert_hostname is False:
+        context.check_hostname = False
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
 
 
 def _base(address: str, scheme: str, port: int | None) -> str:

@@ -53,9 +53,10 @@ class Execution:
 
 @dataclass(frozen=True)
 class Connection:
-    """How the API server is reached: TLS files as in the library's Configuration, headers with the credentials, seconds for all of it."""
+    """How the API server is reached: the library's Configuration, TLS, headers with the credentials, seconds for all of it."""
 
     configuration: Any
+    tls: ssl.SSLContext
     headers: Mapping[str, str]
     connect_timeout: float
     timeout: float
@@ -74,15 +75,14 @@ def execute(base: str, path: str, command: Sequence[str], connection: Connection
     query = urlencode([("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)])
     url = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}{path}&{query}"
     configuration = connection.configuration
-    context = _tls(configuration)
     name = configuration.tls_server_name or parts.hostname
-    stream: Any = websocket.WebSocket(sslopt={"context": context, "server_hostname": name}, enable_multithread=False)
+    stream: Any = websocket.WebSocket(sslopt={"context": connection.tls, "server_hostname": name}, enable_multithread=False)
     # Each read of the library may last so long, all together as long as the limit.
     stream.settimeout(connection.timeout)
     limit = TimeLimit(connection.timeout)
     with limit:
         try:
-            through = _proxy(configuration.proxy) if configuration.proxy else {"socket": _connected(parts, context, name, connection)}
+            through = _proxy(configuration.proxy) if configuration.proxy else {"socket": _connected(parts, name, connection)}
         except OSError as problem:
             raise NotConnectedError(f"{base}: {printable(problem)}") from problem
         try:
@@ -100,13 +100,13 @@ def execute(base: str, path: str, command: Sequence[str], connection: Connection
     return done
 
 
-def _connected(parts: SplitResult, context: ssl.SSLContext, name: str | None, connection: Connection) -> socket.socket:
+def _connected(parts: SplitResult, name: str | None, connection: Connection) -> socket.socket:
     """Return a connection to the API server, whose limit is shorter than that of its answer."""
     plain = socket.create_connection(
         (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)), connection.connect_timeout
     )
     try:
-        found = context.wrap_socket(plain, server_hostname=name) if parts.scheme == "https" else plain
+        found = connection.tls.wrap_socket(plain, server_hostname=name) if parts.scheme == "https" else plain
     except BaseException:
         plain.close()
         raise
@@ -168,23 +168,6 @@ def _refusal(path: str, refused: Any) -> ClusterRefusedError | ClusterUnreachabl
 def _attempt(path: str) -> str:
     pod = path.partition("/pods/")[2].partition("/")[0]
     return f"Cannot run a command in the pod {printable(pod)}"
-
-
-def _tls(configuration: Any) -> ssl.SSLContext:
-    """Return the settings of TLS that the other calls use."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    elif configuration.ssl_ca_cert:
-        context.load_verify_locations(configuration.ssl_ca_cert)
-    else:
-        context.load_default_certs()
-    if configuration.assert_hostname is False:
-        context.check_hostname = False
-    if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    return context
 
 
 def _proxy(url: str) -> dict[str, Any]:

@@ -103,6 +103,22 @@ def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code(monkeypatch: pyte
     assert found["stdout"] == ""
 
 
+def test_a_module_that_was_killed_names_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end(_name: str) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    monkeypatch.setattr(_module_process, "_exit_code", end)
+    found = _module_process._killed("metal_device_info", run_module("metal_device_info", b"{}", {}))
+    assert found["failed"]
+    assert "The module metal_device_info was ended by signal 9 (Killed)" in found["msg"]
+    assert "memory is short" in found["msg"]
+
+
+def test_a_module_that_has_failed_was_not_killed() -> None:
+    assert _module_process._killed("metal_device_info", {"rc": 1, "stdout": "", "stderr": "Traceback"}) == {}
+
+
 def test_a_task_that_runs_out_of_time_leaves_no_fork(forks: list[int]) -> None:
     class TimeUpError(Exception):
         pass

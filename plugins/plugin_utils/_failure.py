@@ -60,6 +60,11 @@ ADVICE = (
         r"provisioning (?:has )?failed|\bhas failed\b|state failed",
         "Have failed devices deleted and replaced: add -e openshift_replace_failed=2.",
     ),
+    _advice(
+        r"stopped in its installation or first boot",
+        "A further run waits for the same machine: correct the cause (can it reach the server for boot files?), delete the device at the "
+        "Metal API, and run the playbook again. It orders another device.",
+    ),
     _advice(r"waits for approval", "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check."),
     _advice(
         r"no connection to http|was not answered in full|the connection was lost during|the API returned 5\d\d",

@@ -6,6 +6,7 @@ import datetime
 import http.client
 import ipaddress
 import json
+import os
 import signal
 import socket
 import ssl
@@ -108,8 +109,22 @@ def published(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Publis
         server.wait(ports[0])
         yield server
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()
+        process.wait(10)
+
+
+def test_a_server_that_was_killed_is_started_again(published: Published) -> None:
+    """By the kernel, when memory is short: machines that boot meanwhile would hang, and no further run could help them."""
+    for _time in range(2):
+        children = Path(f"/proc/{published.process.pid}/task/{published.process.pid}/children")
+        (child,) = children.read_text(encoding="ascii").split()
+        os.kill(int(child), signal.SIGKILL)
+        end = time.monotonic() + 10
+        while children.read_text(encoding="ascii").split() in ([], [child]):
+            assert time.monotonic() < end, "it was not started again"
+            time.sleep(0.05)
+        published.wait(published.http_port)
+        assert published.get("/x86_64.ipxe") == (200, b"#!ipxe\n")
 
 
 def test_open_files_are_for_everybody_and_only_they(published: Published) -> None:

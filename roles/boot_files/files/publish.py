@@ -17,13 +17,16 @@ Usage: publish.py FOLDER, where FOLDER has
 addresses, one of these. With ``addresses`` the clients at these addresses need no token, and without a list no other computer is a client.
 This computer's own addresses need the token only: the playbook verifies with it what is served, and other users here do not have it.
 
-``/healthz`` over HTTP returns the id. The process ends on SIGTERM, and when ``settings.json`` was deleted or changed: deleting
-the folder ends the server. It writes nothing. It uses Python's own library only, 3.9 or newer, since it runs on any host of the
-inventory.
+``/healthz`` over HTTP returns the id. The server is a child of this process, which starts it again when a signal has ended it, such as the
+kernel's when memory is short: machines that boot meanwhile would hang for ever.
+
+The process ends on SIGTERM, and when ``settings.json`` was deleted or changed: deleting the folder ends the server. It writes nothing.
+It uses Python's own library only, 3.9 or newer, since it runs on any host of the inventory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hmac
 import http.server
@@ -35,6 +38,7 @@ import socket
 import ssl
 import sys
 import threading
+import time
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, ClassVar
@@ -194,25 +198,53 @@ def tls(folder: Path) -> ssl.SSLContext:
     return context
 
 
-def main() -> int:
-    folder = Path(sys.argv[1])
-    initial = (folder / "settings.json").read_bytes()
+def is_current(folder: Path, initial: bytes) -> bool:
+    """Return whether the settings are still those of the start."""
+    try:
+        return (folder / "settings.json").read_bytes() == initial
+    except FileNotFoundError:
+        return False
+
+
+def serve(folder: Path, initial: bytes) -> None:
+    """Serve until SIGTERM, or until the settings are deleted or changed."""
     settings = json.loads(initial)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
     start(settings["bind_address"], settings["http_port"], open_handler(folder, settings["id"]))
     secret: Server | None = None
-    while not ended.wait(POLL_INTERVAL):
-        try:
-            if (folder / "settings.json").read_bytes() != initial:
-                break
+    while not ended.wait(POLL_INTERVAL) and is_current(folder, initial):
+        # The folder may be deleted at any moment.
+        with contextlib.suppress(FileNotFoundError):
             if secret is None and (folder / "tls" / "server.crt").exists():
                 handler = secret_handler(folder, settings["bootstrap_clients"])
                 secret = start(settings["bind_address"], settings["https_port"], handler, tls(folder))
-        except FileNotFoundError:
-            break
+
+
+def main() -> int:
+    """Serve in a child, again after a signal has ended it, and return its exit code."""
+    folder = Path(sys.argv[1])
+    initial = (folder / "settings.json").read_bytes()
+    while is_current(folder, initial):
+        # Neither is ended by a signal before its handler is there, which the other one would outlive.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        child = os.fork()
+        if child == 0:
+            serve(folder, initial)
+            return 0
+        signal.signal(signal.SIGTERM, functools.partial(_pass_on, child))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code >= 0:
+            return code
+        time.sleep(POLL_INTERVAL)
     return 0
+
+
+def _pass_on(child: int, number: int, _frame: object) -> None:
+    os.kill(child, number)
 
 
 if __name__ == "__main__":

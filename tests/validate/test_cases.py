@@ -58,6 +58,7 @@ READINGS: dict[str, Any] = {
     "dns": {"dns_rc_str": "NOERROR"},
     "records": {"api.demo.metal.test": {"addresses": [], "alias": "", "problem": ""}},
     "resolver": {"at": "192.0.2.53", "own": "ns.metal.test.", "seen": "", "names": {}},
+    "wildcard": {"at": "192.0.2.53", "name": "no-such-host-1.demo.metal.test", "addresses": []},
 }
 CLUSTER_ID = "0d7e1d0f-6c2b-4d0e-9d51-7d6b1c7a4f10"
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.

@@ -49,6 +49,14 @@ def quantity(block: Mapping[str, Any]) -> int | None:
     return int(2 ** (32 - cidr)) if isinstance(cidr, int) and 0 <= cidr <= 32 else None
 
 
+def unusable(block: Mapping[str, Any]) -> str:
+    """Return why a block of the API has no addresses to use; empty if it has."""
+    if block.get("state") in ("pending", "denied"):
+        reason = "waits for approval by Equinix Metal" if block["state"] == "pending" else "was denied by Equinix Metal"
+        return f"the IP reservation {block.get('id')} {reason}, so it has no addresses"
+    return "" if block.get("network") else f"the IP reservation {block.get('id')} has no addresses"
+
+
 def prefix_length(netmask: str) -> int:
     """Return the prefix length of a network mask (``255.255.255.252``) or a prefix (``/30``). Raises CollectionError."""
     try:

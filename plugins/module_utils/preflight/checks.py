@@ -612,6 +612,13 @@ CHECKS: tuple[Check, ...] = (
         advice="delegate the zone to the DNS server, or give the nodes a resolver that forwards to it",
     ),
     Check(
+        "wildcard DNS record",
+        names.wildcard,
+        expected="a name below the cluster's domain that nobody has does not resolve",
+        advice="delete the wildcard record above the cluster's names, or choose another openshift_base_domain: nodes search the cluster's"
+        " domain, so pods would reach the address of the wildcard instead of other hosts",
+    ),
+    Check(
         "load balancer ports",
         load_balancer.ports,
         expected="ports 6443, 22623, 80 and 443 of an existing load balancer are open",

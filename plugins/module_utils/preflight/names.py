@@ -146,6 +146,17 @@ def _is_set(name: str, context: Context) -> bool:
     return label not in ("api-members", "ingress-members") or context.text("load_balancer") == "haproxy"
 
 
+def wildcard(context: Context) -> Finding:
+    """Return whether a name that nobody has resolves. Nodes search the cluster's domain, so any name that a pod asks for would."""
+    answer = context.readings.get("wildcard") or {}
+    if not answer:
+        return not_checkable("not checked: no DNS server is known that answers for the nodes")
+    queried = f"{answer['at']} was queried for {answer['name']}"
+    if not answer["addresses"]:
+        return passed(f"none: {queried}")
+    return failed(f"{queried}, which nobody has, and answered {'/'.join(answer['addresses'])}")
+
+
 def resolver(context: Context) -> Finding:
     answer = context.readings.get("resolver") or {}
     if not answer:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import NODE_ADDRESS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import STORAGE_CLASS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import malformed_addresses
@@ -179,6 +180,8 @@ def _block(context: Context) -> Finding | None:
             "correct openshift_metallb_reservation: the module metal_ip_reservation_info lists the blocks of the project",
         )
     block = blocks[0]
+    if problem := unusable(block):
+        return failed(problem, "wait until the IP reservation is approved, or set openshift_metallb_reservation to another one")
     if block.get("type") not in ANNOUNCED:
         return failed(
             f"the block {block.get('network')}/{block.get('cidr')} is of the type {block.get('type')}",

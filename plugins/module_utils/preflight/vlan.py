@@ -14,6 +14,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import parse_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import (
     GATEWAY_SIZES,
@@ -290,7 +291,9 @@ def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
     if found is None:
         yield f"the project has no IP reservation {given} (openshift_vlan_reservation_id)"
         return
-    if found.get("type") != "public_ipv4" or found.get("quantity") not in GATEWAY_SIZES:
+    if problem := unusable(found):
+        yield problem
+    elif found.get("type") != "public_ipv4" or found.get("quantity") not in GATEWAY_SIZES:
         sizes = f"{GATEWAY_SIZES[0]} to {GATEWAY_SIZES[-1]}"
         yield f"the IP reservation {given} is {found.get('type')} with {found.get('quantity')} addresses, not a public block of {sizes}"
     if others := [metro for metro in metros if metro != found.get("metro")]:

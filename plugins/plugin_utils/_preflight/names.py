@@ -8,6 +8,7 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import secrets
 import socket
 import traceback
 from collections.abc import Mapping
@@ -49,7 +50,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     ``dns`` (dns_rc_str or msg) of the updates; ``records`` by name (addresses, alias, texts: its ownership records, or problem when there
     was no answer);
-    ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name).
+    ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name);
+    ``wildcard`` (at: the server that was queried, name: one that nobody has, addresses: of that name).
     """
     if LIBRARY_ERROR is not None:
         raise AnsibleLookupError(f"The Python library dnspython is not installed on the controller: {LIBRARY_ERROR}")
@@ -75,6 +77,10 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
             "seen": at.primary(zone),
             "names": at.addresses([f"{name}.{_cluster(settings)}" for name in ("api", "api-int", APPS)]),
         }
+    if asked := at or server:
+        # A new one each time: resolvers keep answers.
+        nobody = f"no-such-host-{secrets.token_hex(4)}.{_cluster(settings)}"
+        readings["wildcard"] = {"at": asked.name, "name": nobody, "addresses": asked.addresses([nobody])[nobody]}
     return readings
 
 

@@ -15,7 +15,9 @@ import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 
 NAME = "equinix-metal"
 """Name of the address pool, its advertisement and the Secret with the password; first part of the names of peers."""
@@ -52,14 +54,15 @@ def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str
     """Return objects that have to be ``present``, and BGPPeers that have to be ``absent``.
 
     ``found``: ``nodes``; ``neighbors``, those that the Metal API reports, by host name of the device; ``peers``, the BGPPeers of the
-    namespace; ``reservations``, blocks whose addresses are added. Peers with MD5 read the password from the Secret ``NAME``.
+    namespace; ``reservations``, blocks whose addresses are added. Peers with MD5 read the password from the Secret ``NAME``. Raises
+    CollectionError for a block without addresses.
     """
     present: list[dict[str, Any]] = [
         {
             "apiVersion": "metallb.io/v1beta1",
             "kind": "IPAddressPool",
             "metadata": {"name": NAME, "namespace": namespace},
-            "spec": {"addresses": [*addresses, *(f"{each['network']}/{each['cidr']}" for each in found.get("reservations") or ())]},
+            "spec": {"addresses": [*addresses, *map(_addresses, found.get("reservations") or ())]},
         },
         {
             "apiVersion": "metallb.io/v1beta1",
@@ -76,6 +79,12 @@ def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str
         if MANAGED in mapping((metadata := mapping(each.get("metadata"))).get("labels")) and metadata.get("name") not in names
     ]
     return {"present": [*present, *peers], "absent": absent}
+
+
+def _addresses(block: Mapping[str, Any]) -> str:
+    if problem := unusable(block):
+        raise CollectionError(f"Cannot create the address pool: {problem}. Run again when the IP reservation is approved.")
+    return f"{block['network']}/{block['cidr']}"
 
 
 def _peers(namespace: str, node: Mapping[str, Any], neighbors: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterable[dict[str, Any]]:

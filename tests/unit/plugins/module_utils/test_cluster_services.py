@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import (
     malformed_addresses,
@@ -81,6 +82,14 @@ def test_addresses_of_a_block_are_added() -> None:
     found = {"nodes": [], "neighbors": {}, "reservations": [{"network": "203.0.113.4", "cidr": 30}]}
     (pool, _advertisement) = metallb_changes(["198.51.100.8/29"], "ns", found)["present"]
     assert pool["spec"]["addresses"] == ["198.51.100.8/29", "203.0.113.4/30"]
+
+
+@pytest.mark.parametrize("state", ["pending", "denied"])
+def test_a_block_without_addresses_is_refused(state: str) -> None:
+    """An address pool of None/27 announces nothing."""
+    found = {"nodes": [], "neighbors": {}, "peers": [], "reservations": [{"id": "its-id", "state": state, "network": None, "cidr": 27}]}
+    with pytest.raises(CollectionError, match=r"the IP reservation its-id wa.* Equinix Metal, so it has no addresses"):
+        metallb_changes([], "ns", found)
 
 
 def test_only_our_peers_of_nodes_that_are_gone_are_deleted() -> None:

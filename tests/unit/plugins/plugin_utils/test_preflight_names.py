@@ -67,6 +67,17 @@ def test_an_alias_is_no_address_wherever_it_leads(named: Named) -> None:
     assert records[f"worker-0.{CLUSTER}"] == KEEPING
 
 
+@pytest.mark.debian("bind9")
+def test_a_wildcard_record_is_found_by_a_name_that_nobody_has(named: Named) -> None:
+    by_resolver = {"resolver": "127.0.0.1", "resolver_port": named.port}
+    for settings in ({}, by_resolver):
+        assert names.collect(wanted(named.port, **settings))["wildcard"]["addresses"] == []
+    named.update(f"*.{CLUSTER}", "A", "192.0.2.80")
+    for settings in ({}, by_resolver):
+        assert names.collect(wanted(named.port, **settings))["wildcard"]["addresses"] == ["192.0.2.80"]
+    named.update(f"*.{CLUSTER}", "A")
+
+
 class Moody(DynamicZone):
     """Takes updates, and has nothing to say of names below the cluster's."""
 

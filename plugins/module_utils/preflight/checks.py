@@ -311,6 +311,12 @@ CHECKS: tuple[Check, ...] = (
         advice="set openshift_dns_ttl to one of these values",
     ),
     Check(
+        "DNS record sizes",
+        names.record_sizes,
+        expected="no record of the cluster has more values than the DNS provider accepts",
+        advice="choose another openshift_dns_provider for the cluster's zone, or fewer machines",
+    ),
+    Check(
         "Metal API settings",
         metal.settings,
         expected="address, token and project of the Metal API",

@@ -39,6 +39,8 @@ REQUIRED: Mapping[str, Sequence[str]] = {"rfc2136": ("server", "key_name", "key_
 """Settings that a provider needs; those of AWS may come from the environment."""
 GREATEST_TTL = 2**31 - 1
 """RFC 2181, 8; Route 53 has the same limit."""
+GREATEST_RECORDS: Mapping[str, int] = {"route53": 400}
+"""Values of one record that a provider accepts (Route 53: quotas on records)."""
 SERVICE_TTLS: Mapping[str, tuple[int, int]] = {"cloudflare": (60, 86400)}
 """The TTLs that a service accepts, from its documentation."""
 
@@ -94,6 +96,19 @@ def ttl(context: Context) -> Finding:
     service = context.text("dns_service") if provider == "octodns" else ""
     least, greatest = SERVICE_TTLS.get(service, (0 if provider == "rfc2136" else 1, GREATEST_TTL))
     return passed_if(least <= int(chosen) <= greatest, f"{chosen} s; {service or provider} accepts {least} to {greatest} s")
+
+
+def record_sizes(context: Context) -> Finding:
+    """Return whether the largest record of the cluster is accepted: ``nodes``, with all addresses of all machines."""
+    provider = context.text("dns_provider")
+    limit = GREATEST_RECORDS.get(provider)
+    if limit is None:
+        return passed(f"no limit of the provider {provider} is known")
+    addresses = 3 if context.text("machine_network") == "vlan" else 2
+    size = addresses * len(context.machines)
+    return passed_if(
+        size <= limit, f"nodes.{context.cluster} has {size} values of {len(context.machines)} machines; {provider} accepts {limit}"
+    )
 
 
 def zone(context: Context) -> Finding:

@@ -41,6 +41,9 @@ class Pool:
     existing: Mapping[str, int] = field(default_factory=dict)
 
 
+SEARCHED = 10_000
+"""Combinations of places that are tried before the pools are placed one after the other."""
+
 Capacity = Mapping[Place, float]
 """Available servers of each place, as far as queried; a place that is missing has no known limit."""
 
@@ -106,34 +109,70 @@ def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place],
 
     Without ``spread`` a pool gets the first of its alternatives with capacity for all of it. With ``spread`` its devices are assigned one
     by one to the metro with capacity that has the fewest of the pool by then, the first listed one of several; within a metro to the first
-    alternative with capacity. Pools with fewer alternatives are assigned first.
+    alternative with capacity. Pools with fewer alternatives are assigned first. If then one has no place, others get later alternatives.
     """
+    ordered = _by_alternatives(pools)
+    if (found := _search(ordered, capacity, Counter())) is not None:
+        return {
+            name: place for pool, places in zip(ordered, found, strict=True) for name, place in zip(pool.names, places, strict=True)
+        }, []
     left = dict(capacity)
     chosen: dict[str, Place] = {}
     problems: list[str] = []
-    for pool in sorted(pools, key=lambda pool: len(pool.alternatives)):
+    for pool in ordered:
         places = _spread(pool, left) if pool.spread else _together(pool, left)
         if places is None:
             problems.append(_lack(pool, capacity))
             continue
         chosen |= zip(pool.names, places, strict=True)
-        for place, count in Counter(places).items():
-            left[place] = left.get(place, math.inf) - count
+        left = _without(left, places)
     return chosen, problems
 
 
 def fill(pools: Sequence[Pool], capacity: Capacity) -> dict[str, Place]:
     """Return the places of :func:`assign`; a pool that fits in no place as a whole fills its alternatives in their order."""
-    left = dict(capacity)
-    chosen: dict[str, Place] = {}
-    for pool in pools:
+    chosen, problems = assign(pools, capacity)
+    if not problems:
+        return chosen
+    left, chosen = dict(capacity), {}
+    for pool in _by_alternatives(pools):
         places = _spread(pool, left) if pool.spread else _together(pool, left)
         if places is None:
             places = [place for place in pool.alternatives for _each in range(int(min(left.get(place, math.inf), len(pool.names))))]
-        for name, place in zip(pool.names, places, strict=False):
-            chosen[name] = place
-            left[place] = left.get(place, math.inf) - 1
+        chosen |= zip(pool.names, places, strict=False)
+        left = _without(left, places[: len(pool.names)])
     return chosen
+
+
+def _by_alternatives(pools: Sequence[Pool]) -> list[Pool]:
+    return sorted(pools, key=lambda pool: len(pool.alternatives))
+
+
+def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str]) -> list[list[Place]] | None:
+    """Return the places of each pool, the first in the order of preference with which all have capacity; None if there are none.
+
+    Ends without a result after SEARCHED steps: hundreds of machines that are pools of their own have too many combinations.
+    """
+    if not pools:
+        return []
+    pool, *others = pools
+    if pool.spread:
+        candidates = [places] if (places := _spread(pool, left)) is not None else []
+    else:
+        size = len(pool.names)
+        candidates = [[place] * size for place in pool.alternatives if left.get(place, math.inf) >= size]
+    for places in candidates:
+        steps["searched"] += 1
+        if steps["searched"] > SEARCHED:
+            return None
+        if (found := _search(others, _without(left, places), steps)) is not None:
+            return [places, *found]
+    return None
+
+
+def _without(left: Capacity, places: Sequence[Place]) -> dict[Place, float]:
+    """Return the capacity that is left after an order in these places."""
+    return {**left, **{place: left.get(place, math.inf) - count for place, count in Counter(places).items()}}
 
 
 def _together(pool: Pool, left: Capacity) -> list[Place] | None:

@@ -128,6 +128,28 @@ def test_what_is_still_missing_fills_places_in_their_order() -> None:
     assert [server["quantity"] for server in queries([pool(3, DA)], every=True)] == [1, 2, 3]
 
 
+def test_a_pool_with_fewer_alternatives_is_filled_first() -> None:
+    """With a quorum, one pool without capacity must not leave another one without its only place."""
+    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, prefix="b"), pool(1, SG, prefix="c")]
+    chosen = fill(pools, {DA: 2, AM: 2, SG: 0})
+    assert chosen == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA}
+
+
+@pytest.mark.parametrize("choose", [fill, lambda pools, capacity: assign(pools, capacity)[0]])
+def test_a_later_alternative_makes_room_for_another_pool(choose: Any) -> None:
+    """Both have two alternatives, so their order alone does not show which has to give way."""
+    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, SG, prefix="b")]
+    assert choose(pools, {DA: 2, AM: 2, SG: 0}) == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA}
+    assert choose(pools, {DA: 2, AM: 0, SG: 2}) == {"a-0": DA, "a-1": DA, "b-0": SG, "b-1": SG}
+
+
+def test_the_search_for_places_has_an_end() -> None:
+    places = [Place(f"m{number}", SMALL) for number in range(10)]
+    pools = [pool(2, *places, prefix=f"p{number}") for number in range(11)]
+    chosen, problems = assign(pools, dict.fromkeys(places, 2))
+    assert (len(chosen), len(problems)) == (20, 1)
+
+
 def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:
     machines: list[dict[str, Any]] = [
         {"hostname": "a", "metro": "DA", "plan": "x"},

@@ -51,7 +51,8 @@ REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
 
 PUBLISH_PORT = (
     "20000 + ([openshift_cluster_name | default(''), openshift_base_domain | default(''), "
-    "metal_project_id | default(ROLE_directory, true)] | join('.') | hash('sha256') | int(0, 16)) % 5000 * 2"
+    "metal_project_id | default(lookup('ansible.builtin.env', 'METAL_PROJECT_ID'), true)] | join('.') | hash('sha256') | int(0, 16)) "
+    "% 5000 * 2"
 )
 """The first port of the server of the boot files: the same from every controller, and another one for each cluster."""
 

@@ -296,7 +296,10 @@ class MetalServer(Runnable):
         async def follow() -> None:
             while True:
                 await machines.next_poll()
-                await dnsmasq.update(hosts_of(world.store[Server]))
+                try:
+                    await dnsmasq.update(hosts_of(world.store[Server]))
+                except DhcpError as error:
+                    LOG.error("DHCP is not served, trying again at the next poll of Ironic: %s", error)  # noqa: TRY400 - its words suffice
 
         self._ends_task(asyncio.create_task(follow(), name="hosts of DHCP"))
 

@@ -34,8 +34,8 @@ IPXE: Final = Path("/usr/lib/ipxe")
 """Folder of Debian's package ``ipxe``."""
 BIOS_FILE: Final = "undionly.kpxe"
 UEFI_FILE: Final = "snponly.efi"
-LEASE: Final = 3600
-"""Seconds of a lease: addresses do not change, so this is how soon a server gets other name servers."""
+LEASE: Final = "infinite"
+"""Addresses do not change, and a node must keep its own while no DHCP server runs. A server gets other name servers at its next boot."""
 READY_WITHIN: Final = 15.0
 
 _SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -83,6 +83,9 @@ class Dnsmasq:
         self._folder, self._boot_url, self._ipxe = folder.resolve(), boot_url.rstrip("/"), ipxe
         self._metros = [each for each in metros if each.dhcp_interface]
         self._hosts_file = self._folder / "hosts"
+        self._leases_file = self._folder / "leases"
+        # What dnsmasq serves now; empty while it does not run.
+        self._served = ""
         self._configuration = self._folder / "dnsmasq.conf"
         self.log = self._folder / "dnsmasq.log"
         self._program = shutil.which("dnsmasq", path=_SEARCHED) or ""
@@ -118,24 +121,43 @@ class Dnsmasq:
                     "or remove dhcp_interface and configure that server (docs/your-own-rack.md)"
                 )
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-        _write(self._hosts_file, hosts_text(hosts))
         _write(self._configuration, self._settings())
-        await self._run()
+        await self._serve(list(hosts))
 
     async def update(self, hosts: Iterable[Host]) -> None:
-        """Serve these hosts from now on."""
+        """Serve these hosts from now on. Raises :class:`DhcpError` if dnsmasq does not start again."""
+        hosts = list(hosts)
         text = hosts_text(hosts)
-        if self._hosts_file.read_text(encoding="ascii") == text:
+        if self._served == text:
+            return
+        pid = self._child.pid
+        if not self._served or (leases := self._leases()) != kept_leases(leases, hosts):
+            # It reads its leases at its start only.
+            await self.stop()
+            await self._serve(hosts)
             return
         _write(self._hosts_file, text)
-        if (pid := self._child.pid) is not None:
+        self._served = text
+        if pid is not None:
             os.kill(pid, signal.SIGHUP)
 
     async def stop(self) -> None:
+        self._served = ""
         await self._child.stop()
+
+    async def _serve(self, hosts: list[Host]) -> None:
+        """Start dnsmasq, which does not run, with these hosts and their leases."""
+        _write(self._hosts_file, hosts_text(hosts))
+        _write(self._leases_file, kept_leases(self._leases(), hosts))
+        await self._run()
+        self._served = hosts_text(hosts)
+
+    def _leases(self) -> str:
+        return self._leases_file.read_text(encoding="ascii") if self._leases_file.exists() else ""
 
     async def _run(self) -> None:
         offset = self.log.stat().st_size if self.log.exists() else 0
+        earlier = self._child.starts
         await self._child.start()
         deadline = time.monotonic() + READY_WITHIN
         while True:
@@ -143,7 +165,7 @@ class Dnsmasq:
             if _STARTED.search(text) and str(self._hosts_file) in text:
                 return
             errors = [line for line in text.splitlines() if _ERROR.match(line)]
-            error = errors[0] if errors and self._child.starts > 1 else ""
+            error = errors[0] if errors and self._child.starts > earlier + 1 else ""
             if error or time.monotonic() > deadline:
                 await self._child.stop()
                 interfaces = ", ".join(each.dhcp_interface for each in self._metros)
@@ -171,7 +193,7 @@ class Dnsmasq:
             "log-facility=-",
             "log-dhcp",
             "pid-file=",
-            f"dhcp-leasefile={self._folder / 'leases'}",
+            f"dhcp-leasefile={self._leases_file}",
             f"dhcp-hostsfile={self._hosts_file}",
             "dhcp-authoritative",
             "# Servers of the rack alone.",
@@ -215,6 +237,17 @@ def hosts_text(hosts: Iterable[Host]) -> str:
     """Return a hosts file of dnsmasq, in the order of addresses."""
     ordered = sorted(hosts, key=lambda each: IPv4Address(each.address))
     return "".join(",".join(filter(None, [each.mac, each.address, each.name])) + "\n" for each in ordered)
+
+
+def kept_leases(text: str, hosts: Iterable[Host]) -> str:
+    """Return a leases file of dnsmasq without the leases of addresses that belong to another MAC address now.
+
+    Each line is expiry (0: never), MAC address, address, name and client id. dnsmasq gives a leased address to no other client, so that a
+    server whose network card was replaced would get none for ever.
+    """
+    owners = {each.address: each.mac for each in hosts}
+    leases = [(line, line.split()) for line in text.splitlines()]
+    return "".join(f"{line}\n" for line, words in leases if len(words) < 3 or owners.get(words[2], words[1]) == words[1])
 
 
 def interface_addresses(interface: str) -> list[IPv4Address]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from metal_api.network.dnsmasq import Host
+from metal_api.network.dnsmasq import Host, kept_leases
 from metal_api.network.reservations import reservations
 from tests.network.namespaces import Namespace, namespaces
 
@@ -87,6 +87,30 @@ def offer(
     return None if found is None else (found[0], found[1], found[2], found[3])
 
 
+def leased(server: Namespace, mac: str, folder: Path) -> str:
+    """Return the lease that dhclient gets with the MAC address ``mac``, in its own words."""
+    server.run("ip", "link", "set", "eth0", "down")
+    server.run("ip", "link", "set", "eth0", "address", mac)
+    server.run("ip", "link", "set", "eth0", "up")
+    script = folder / "script"
+    script.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    script.chmod(0o755)
+    leases = folder / f"lease of {mac}"
+    leases.unlink(missing_ok=True)
+    client = ["dhclient", "-1", "-d", "-sf", str(script), "-lf", str(leases), "-pf", str(folder / "pid"), "-cf", "/dev/null"]
+    # In the foreground it does not end after its lease.
+    argv = ["ip", "netns", "exec", server.name, *client, "eth0"]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}) as process:
+        try:
+            deadline = time.monotonic() + 30
+            while not (text := leases.read_text(encoding="utf-8") if leases.exists() else "").rstrip().endswith("}"):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        finally:
+            process.terminate()
+    return text
+
+
 @with_root
 @with_dnsmasq
 @with_ipxe
@@ -148,31 +172,36 @@ class TestLeases:
             assert answer[1] == "10.20.0.51"
 
     @with_client
-    def test_a_real_client_gets_its_lease(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+    def test_a_real_client_keeps_its_lease_for_ever(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        """A lease with an end is lost while no DHCP server runs, and with it every node its address."""
         api, server = link
-        server.run("ip", "link", "set", "eth0", "down")
-        server.run("ip", "link", "set", "eth0", "address", U1)
-        server.run("ip", "link", "set", "eth0", "up")
-        script = tmp_path / "script"
-        script.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-        script.chmod(0o755)
         with dhcp(api, tmp_path) as serving:
             assert serving.serve(HOST).startswith("ready")
-            leases = tmp_path / "leases"
-            client = ["dhclient", "-1", "-d", "-sf", str(script), "-lf", str(leases), "-pf", str(tmp_path / "pid"), "-cf", "/dev/null"]
-            # In the foreground it does not end after its lease.
-            argv = ["ip", "netns", "exec", server.name, *client, "eth0"]
-            with subprocess.Popen(
-                argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}
-            ) as process:
-                try:
-                    deadline = time.monotonic() + 30
-                    while "fixed-address" not in (leases.read_text(encoding="utf-8") if leases.exists() else ""):
-                        assert time.monotonic() < deadline
-                        time.sleep(0.1)
-                finally:
-                    process.terminate()
-            assert "fixed-address 10.20.0.50;" in leases.read_text(encoding="utf-8")
+            lease = leased(server, U1, tmp_path)
+            assert "fixed-address 10.20.0.50;" in lease
+            assert "option dhcp-lease-time 4294967295;" in lease
+
+    @with_client
+    def test_a_replaced_network_card_gets_the_address(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
+        api, server = link
+        with dhcp(api, tmp_path) as serving:
+            first = serving.serve(HOST)
+            assert "fixed-address 10.20.0.50;" in leased(server, U1, tmp_path)
+            # The lease of the removed card has no end.
+            assert (tmp_path / "dhcp" / "leases").read_text(encoding="ascii").startswith(f"0 {U1} 10.20.0.50 ")
+            changed = serving.serve(f"{U2},10.20.0.50,r1-u1")
+            assert changed.startswith("ready")
+            assert changed != first
+            answer = offer(server, U2)
+            assert answer is not None
+            assert answer[1] == "10.20.0.50"
+        # Also while no server ran.
+        with dhcp(api, tmp_path) as serving:
+            assert serving.serve(f"{U2},10.20.0.50,r1-u1").startswith("ready")
+            assert "fixed-address 10.20.0.50;" in leased(server, U2, tmp_path)
+        with dhcp(api, tmp_path) as serving:
+            assert serving.serve(HOST).startswith("ready")
+            assert "fixed-address 10.20.0.50;" in leased(server, U1, tmp_path)
 
     def test_another_dhcp_server_on_the_network(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
         api, server = link
@@ -221,6 +250,11 @@ class TestLeases:
 
 
 HOSTS = [Host(U2, "10.20.0.51", "r1-u2"), Host(U1, "10.20.0.50", "r1-u1")]
+
+
+def test_leases_of_other_cards_are_not_kept() -> None:
+    own, removed = f"0 {U2} 10.20.0.51 r1-u2 01:{U2}\n", f"0 {U1} 10.20.0.60 * *\n"
+    assert kept_leases(f"{own}0 52:54:00:00:00:09 10.20.0.50 r1-u1 *\n{removed}", HOSTS) == own + removed
 
 
 @with_dnsmasq

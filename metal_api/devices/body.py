@@ -16,7 +16,7 @@ from metal_api import spot_prices, userdata
 from metal_api.accounts.members import members
 from metal_api.accounts.record import Project
 from metal_api.capacity import Capacity
-from metal_api.catalogue.data import Metro, OperatingSystem, Plan, catalogue
+from metal_api.catalogue.data import NETWORK_BOOT, Metro, OperatingSystem, Plan, catalogue
 from metal_api.catalogue.places import place_kind, places
 from metal_api.core.body import Body, Reader, amount, label
 from metal_api.core.errors import is_blank, not_valid
@@ -104,6 +104,27 @@ class DeviceBody(Body):
             self.problems.append(f"Operating system {system.slug} is not provisionable on {plan.slug}")
             return None
         return system
+
+    def storage(self) -> dict[str, Any] | None:
+        """Return the custom partitioning, None for none."""
+        storage = self._body.get("storage")
+        if is_blank(storage):
+            return None
+        if not isinstance(storage, dict):
+            self.problems.append("Storage is invalid")
+            return None
+        return storage
+
+    def on_plain_server(self, plan: Plan | None, system: OperatingSystem | None) -> None:
+        """Refuse what a server in a plain network cannot be installed with: images of the vendor, and custom partitioning."""
+        if plan is not None and system is not None and system.slug != NETWORK_BOOT:
+            self.problems.append(
+                f"Operating system {system.slug} is not provisionable on {plan.slug}: its servers boot {NETWORK_BOOT} only"
+            )
+        if not is_blank(self._body.get("storage")):
+            self.problems.append(
+                f"Storage is not available: servers boot {NETWORK_BOOT} only, and what that installs partitions their disks"
+            )
 
     def metro(self, plan: Plan | None) -> Metro | None:
         """Return the first metro of the list that has a server of the plan; ``any`` is all metros. Facilities were accepted until 2025.

@@ -12,8 +12,8 @@ from typing import Any
 
 from metal_api import hardware_reservations
 from metal_api.accounts.record import Project
-from metal_api.catalogue.data import NETWORK_BOOT, Metro, OperatingSystem, Plan
-from metal_api.core.errors import is_blank, unprocessable
+from metal_api.catalogue.data import Metro, OperatingSystem, Plan
+from metal_api.core.errors import unprocessable
 from metal_api.core.world import World
 from metal_api.devices.body import CREATE, DeviceBody
 from metal_api.devices.lifecycle import Lifecycle
@@ -45,16 +45,14 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
     server = _server(world, plan, metro, reservation)
     is_plain = server is not None and server.is_plain
     addresses = read.plain_addresses(metro) if is_plain and metro is not None else read.addresses(project, system, metro)
-    if is_plain and plan is not None and system is not None and system.slug != NETWORK_BOOT:
-        read.problems.append(f"Operating system {system.slug} is not provisionable on {plan.slug}: its servers boot {NETWORK_BOOT} only")
+    if is_plain:
+        read.on_plain_server(plan, system)
     if server is not None and attributes.get("spot_instance"):
         read.problems.append(f"Spot instance is not available: there is no spot market for {server.plan}")
     bid = read.spot_price(plan, metro)
     read.features(plan)
     _heed_quotas(read, world, project, plan)
-    storage = None if is_blank(body.get("storage")) else body["storage"]
-    if storage is not None and not isinstance(storage, dict):
-        read.problems.append("Storage is invalid")
+    storage = read.storage()
     if reservation is not None and attributes.get("spot_instance"):
         read.problems.append("Spot instance cannot be used with a hardware reservation")
     read.fail()

@@ -149,10 +149,13 @@ def act(call: Call) -> Reply:
 def _reinstall(call: Call, device: Device) -> dict[str, Any]:
     read = DeviceBody(call.world, call.body)
     changes: dict[str, Any] = {"state": "reinstalling", "progress": {}, "allow_pxe": True}
+    plan, system = catalogue().plans[device.plan], None
     if call.body.get("operating_system"):
-        system = read.operating_system(catalogue().plans[device.plan])
+        system = read.operating_system(plan)
         if system is not None:
             changes["operating_system"] = system.slug
+    if call.world.service(Servers).is_plain(device.id):
+        read.on_plain_server(plan, system)
     changes |= read.attributes("ipxe_script_url")
     if changes.get("ipxe_script_url") and changes.get("operating_system", device.operating_system) != NETWORK_BOOT:
         read.problems.append("Ipxe script url can only be set with custom_ipxe")

@@ -192,8 +192,13 @@ async def sandbox_in(
     ports: tuple[int, int, int] | None = None,
     strict: bool = True,
     calls: Sequence[tuple[Call, Endpoint]] = (),
+    machines: ScriptedMachines | None = None,
+    **environment: Any,
 ) -> AsyncIterator[Sandbox]:
-    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API."""
+    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API.
+
+    ``environment``: fields of :class:`metal_api.core.world.Environment`.
+    """
     hooks = []
     if strict:
         # The models take seconds to load: not for the processes that are killed and started again.
@@ -202,13 +207,13 @@ async def sandbox_in(
         hooks = [check]
     api_port, boot_port, metadata_port = ports or free_ports(3)
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
-    machines = ScriptedMachines()
+    machines = machines or ScriptedMachines()
     machines.boot_url = boot_url
     world = MetalWorld(
         state,
         Clock(speed),
         machines,
-        environment=Environment(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC))),
+        environment=Environment(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), **environment),
         owner=of_sandbox(seed),
     )
     apps = {

@@ -1,0 +1,72 @@
+"""Devices that are servers in the plain network of a rack, with a backend that a test controls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal_api.core.machines import Hardware
+from metal_api.core.world import MetroNetwork
+from metal_api.devices.lifecycle import Lifecycle
+from metal_api.servers import FoundServer, Servers
+from metal_api.world import MetalWorld
+from tests.metal_api.conftest import Sandbox, ScriptedMachines, sandbox_in
+
+PLAN, METRO = "c3.small.x86", "da"
+SERVER = FoundServer("5f6e9a00-0000-4000-8077-000000000001", "r1-u1", PLAN, METRO, ("52:54:00:77:00:01", "52:54:00:77:00:02"))
+NETWORK = MetroNetwork("127.92.0.0/24", "127.92.0.1", "127.92.0.10", "127.92.0.20")
+
+
+class ServerMachines(ScriptedMachines):
+    """Servers, each of which boots for its device when it is powered on."""
+
+    world: MetalWorld
+
+    async def boot(self, hw: Hardware) -> None:
+        self.world.service(Lifecycle).server_boots(hw.device_id, "Server r1-u1 gets its boot script from now on")
+        await super().boot(hw)
+
+
+@pytest.fixture
+async def rack(tmp_path: Path) -> AsyncIterator[Sandbox]:
+    """A Metal API of a rack with the server :data:`SERVER`."""
+    machines = ServerMachines()
+    fields: dict[str, Any] = {"networks": {METRO: NETWORK}, "is_simulated": False, "boot_timeout": 0.5}
+    async with sandbox_in(tmp_path / "state", machines=machines, **fields) as running:
+        machines.world = running.world
+        running.world.service(Servers).refresh([SERVER])
+        yield running
+
+
+async def actions(rack: Sandbox, id_: str) -> list[str]:
+    return [each["type"] for each in (await rack.device(id_))["actions"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            {"operating_system": "ubuntu_24_04"},
+            f"Operating system ubuntu_24_04 is not provisionable on {PLAN}: its servers boot custom_ipxe only",
+        ),
+        (
+            {"storage": {"disks": []}},
+            "Storage is not available: servers boot custom_ipxe only, and what that installs partitions their disks",
+        ),
+    ],
+)
+async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Sandbox, change: dict[str, Any], text: str) -> None:
+    order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe", **change}
+    assert await rack.errors("POST", f"{rack.project}/devices", json=order) == [text]
+    device = await rack.active()
+    before = list(rack.machines.calls)
+    assert await rack.errors("POST", f"/devices/{device['id']}/actions", json={"type": "reinstall", **change}) == [text]
+    assert (rack.state(device["id"]), rack.machines.calls) == ("active", before)
+
+
+async def test_storage_of_go_clients_is_none(rack: Sandbox) -> None:
+    """They send an empty object for a field that nobody has set."""
+    assert (await rack.active(storage={}))["storage"] is None

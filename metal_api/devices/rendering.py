@@ -15,11 +15,13 @@ from metal_api.catalogue.rendering import facility_part, metro_part, operating_s
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
 from metal_api.core.store import JSON
+from metal_api.core.world import World
 from metal_api.devices import provisioning
 from metal_api.devices.record import Device, Port
 from metal_api.events import Event
 from metal_api.hardware_reservations import HardwareReservation
 from metal_api.ip_reservations.record import Assignment
+from metal_api.servers import Servers
 from metal_api.ssh_keys import SshKey
 
 ACTIONS = {"power_on": "Power On", "power_off": "Power Off", "reboot": "Reboot", "rescue": "Rescue", "reinstall": "Reinstall"}
@@ -79,7 +81,7 @@ def render_device(view: Rendering, device: Device, include: Include) -> JSON:
         "provisioning_events": [_provisioning_event(view, device, type_, include) for type_ in provisioning.types(device)],
         # Only while an operation is pending (vendor's OpenAPI text).
         "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
-        "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(device)],
+        "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(view.world, device)],
         "href": view.path("devices", device.id),
     }
 
@@ -105,9 +107,23 @@ def _provisioning_event(view: Rendering, device: Device, type_: str, include: In
     return include.part("provisioning_events", "#", lambda _: waiting, by_default=True)
 
 
-def allowed_actions(device: Device) -> list[str]:
-    """Return the actions that a device accepts now (ours in detail: the real table of states is not documented)."""
-    return {"active": ["power_off", "reboot", "rescue", "reinstall"], "inactive": ["power_on", "rescue", "reinstall"]}.get(device.state, [])
+def allowed_actions(world: World, device: Device) -> list[str]:
+    """Return the actions that a device accepts now (ours in detail: the real table of states is not documented).
+
+    A failed device that keeps its server can be reinstalled on it, once the device has its address.
+    """
+    is_failed_server = device.state == "failed" and device.server_id is not None and device.machine_address is not None
+    allowed = {
+        "active": ["power_off", "reboot", "rescue", "reinstall"],
+        "inactive": ["power_on", "rescue", "reinstall"],
+        "failed": ["reinstall"] if is_failed_server else [],
+    }.get(device.state, [])
+    return [each for each in allowed if each != "rescue" or has_rescue(world, device)]
+
+
+def has_rescue(world: World, device: Device) -> bool:
+    """Return whether there is a rescue system for a device. That of servers in a plain network is an option of the Metal API server."""
+    return bool(world.environment.rescue_script_url) or not world.service(Servers).is_plain(device.id)
 
 
 def shown_password(device: Device) -> str | None:

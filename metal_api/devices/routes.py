@@ -18,7 +18,7 @@ from metal_api.devices.body import UPDATE, DeviceBody
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.ordering import deprovision, order
 from metal_api.devices.record import Departed, Device, Port
-from metal_api.devices.rendering import ACTIONS, allowed_actions
+from metal_api.devices.rendering import ACTIONS, allowed_actions, has_rescue
 from metal_api.events import record_event
 from metal_api.ip_reservations.record import Assignment
 from metal_api.servers import Servers
@@ -130,11 +130,11 @@ def act(call: Call) -> Reply:
     kind = call.field("type")
     if not isinstance(kind, str) or kind not in ACTIONS:
         raise unprocessable("invalid action")  # about this (public issue threads)
-    if kind not in allowed_actions(device):
-        raise unprocessable(f"Cannot {ACTIONS[kind].lower()} a device that is {device.state}")
     world, changes = call.world, dict[str, Any]()
-    if kind == "rescue" and not world.environment.rescue_script_url and world.service(Servers).is_plain(device.id):
+    if kind == "rescue" and not has_rescue(world, device):
         raise unprocessable("Rescue is not available: the server of this API was started without --rescue-script-url")
+    if kind not in allowed_actions(world, device):
+        raise unprocessable(f"Cannot {ACTIONS[kind].lower()} a device that is {device.state}")
     if kind == "reinstall":
         changes = _reinstall(call, device)
     elif kind in {"power_on", "power_off"}:

@@ -123,16 +123,16 @@ class IronicMachines:
         await self.power_on(device_id)
 
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
-        if keep_disks:
+        node_id = self._id(hw.device_id, hw)
+        node = await self._fresh(node_id)
+        if keep_disks and node["provision_state"] == "active" and node["instance_uuid"] == hw.device_id:
             # The boot service serves the boot script again; an undeployment could clean the disks.
             self._boots(hw.device_id)
             await self.reboot(hw.device_id)
             return
-        node_id = self._id(hw.device_id, hw)
-        node = await self._fresh(node_id)
         is_undeployed = self._of_world.store[Device][hw.device_id].pending_options.get("undeployed")
         # Ironic takes the device off the node of an undeployment that failed, too.
-        if node["instance_uuid"] in (None, hw.device_id) and not is_undeployed:
+        if node["instance_uuid"] in (None, hw.device_id) and not is_undeployed and not keep_disks:
             await self._undeploy(hw.device_id, node_id)
             # Continued after a restart, it must not clean what may be installed by then.
             self._of_world.service(Lifecycle).keep_option(hw.device_id, "undeployed", value=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,20 @@ class ServerMachines(ScriptedMachines):
         await super().boot(hw)
 
 
-@pytest.fixture
-async def rack(tmp_path: Path) -> AsyncIterator[Sandbox]:
+@asynccontextmanager
+async def rack_in(state: Path, **environment: Any) -> AsyncIterator[Sandbox]:
     """A Metal API of a rack with the server :data:`SERVER`."""
     machines = ServerMachines()
-    fields: dict[str, Any] = {"networks": {METRO: NETWORK}, "is_simulated": False, "boot_timeout": 0.5}
-    async with sandbox_in(tmp_path / "state", machines=machines, **fields) as running:
+    fields: dict[str, Any] = {"networks": {METRO: NETWORK}, "is_simulated": False, "boot_timeout": 0.5, **environment}
+    async with sandbox_in(state, machines=machines, **fields) as running:
         machines.world = running.world
         running.world.service(Servers).refresh([SERVER])
+        yield running
+
+
+@pytest.fixture
+async def rack(tmp_path: Path) -> AsyncIterator[Sandbox]:
+    async with rack_in(tmp_path / "state") as running:
         yield running
 
 
@@ -70,3 +77,37 @@ async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Sandbox, cha
 async def test_storage_of_go_clients_is_none(rack: Sandbox) -> None:
     """They send an empty object for a field that nobody has set."""
     assert (await rack.active(storage={}))["storage"] is None
+
+
+async def test_a_failed_device_is_reinstalled_on_its_server(rack: Sandbox) -> None:
+    """After its boot order or DHCP was repaired: the device keeps its id, address and userdata."""
+    rack.machines.boots = False
+    device = await rack.create(hostname="w1", userdata="#!ipxe\necho script of w1\n")
+    await rack.until(lambda: rack.state(device["id"]) == "failed")
+    failed = await rack.device(device["id"])
+    assert await actions(rack, device["id"]) == ["reinstall"]
+    for kind in ("reboot", "power_on"):
+        [text] = await rack.errors("POST", f"/devices/{device['id']}/actions", json={"type": kind})
+        assert text.endswith("a device that is failed")
+    rack.machines.boots = True
+    answer = await rack.api.post(f"/devices/{device['id']}/actions", json={"type": "reinstall"})
+    assert answer.status_code == 202, answer.text
+    await rack.until(lambda: rack.state(device["id"]) == "active")
+    again = await rack.device(device["id"])
+    assert [each["address"] for each in again["ip_addresses"]] == [each["address"] for each in failed["ip_addresses"]] == ["127.92.0.10"]
+    assert again["userdata"] == device["userdata"]
+    assert ("reinstall", device["id"]) in rack.machines.calls
+
+
+async def test_a_rescue_without_a_rescue_system_is_not_listed(rack: Sandbox) -> None:
+    device = await rack.active()
+    listed = await actions(rack, device["id"])
+    assert listed == ["power_off", "reboot", "reinstall"]
+    [text] = await rack.errors("POST", f"/devices/{device['id']}/actions", json={"type": "rescue"})
+    assert "--rescue-script-url" in text
+
+
+async def test_a_rescue_with_a_rescue_system_is_listed(tmp_path: Path) -> None:
+    async with rack_in(tmp_path / "state", rescue_script_url="http://127.0.0.1/rescue.ipxe") as rack:
+        device = await rack.active()
+        assert await actions(rack, device["id"]) == ["power_off", "reboot", "rescue", "reinstall"]

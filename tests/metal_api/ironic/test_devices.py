@@ -142,8 +142,10 @@ async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeR
         device = await api.create(hostname="w1")
         await api.until(lambda: api.state(device["id"]) == "failed")
         assert any("has not asked the boot service in 1 s" in each for each in await api.events(device["id"]))
-        # Its server is still its own until it is deleted.
+        # Its server is still its own until it is deleted, and it can be reinstalled there.
         assert api.free() == 0
+        api.machines.boots = True
+        await _act(api, device["id"], "reinstall", "active")
         await _gone(api, device["id"])
         await api.until(lambda: api.free() == 1)
 

@@ -163,8 +163,11 @@ def show_reservation(call: Call) -> Reply:
 
 
 def move(call: Call) -> Reply:
-    """Move a reservation to another project of the caller."""
+    """Move a reservation to another project of the caller. The reservation of a server is moved in the rack file."""
     reservation = call.find(HardwareReservation)
+    server = call.world.store["servers"].get(reservation.id)
+    if server is not None:
+        raise unprocessable(f"Cannot move the hardware reservation of server {server.name}: reserved_for in the rack file sets its project")
     if not call.field("project_id"):
         raise unprocessable("Project can't be blank")
     target = call.world.store[Project].get(str(call.field("project_id")))

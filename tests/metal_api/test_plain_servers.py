@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +112,16 @@ async def test_a_rescue_with_a_rescue_system_is_listed(tmp_path: Path) -> None:
     async with rack_in(tmp_path / "state", rescue_script_url="http://127.0.0.1/rescue.ipxe") as rack:
         device = await rack.active()
         assert await actions(rack, device["id"]) == ["power_off", "reboot", "rescue", "reinstall"]
+
+
+async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack: Sandbox) -> None:
+    """The next list of Ironic's nodes undid a move, after an order of the other project had been accepted."""
+    servers, reservations = rack.world.service(Servers), rack.world.store["hardware_reservations"]
+    servers.refresh([replace(SERVER, reserved_for="sandbox")])
+    other = (await rack.api.post("/projects", json={"name": "other"})).json()["id"]
+    assert await rack.errors("POST", f"/hardware-reservations/{SERVER.id}/move", json={"project_id": other}) == [
+        "Cannot move the hardware reservation of server r1-u1: reserved_for in the rack file sets its project"
+    ]
+    assert reservations[SERVER.id].project_id == rack.world.project_id
+    servers.refresh([replace(SERVER, reserved_for="other")])
+    assert reservations[SERVER.id].project_id == other

@@ -30,8 +30,11 @@ def by_facility(call: Call) -> Reply:
 
 def _prices(call: Call, places: dict[str, str]) -> Reply:
     plans = call.values("plan")
-    chosen = [slug for slug in catalogue().plans if not plans or slug in plans]
-    report = {place: {slug: {"price": price(call.world, metro, slug)} for slug in chosen} for place, metro in places.items()}
+    with_spot = [each.slug for each in catalogue().plans.values() if "spot_market" in each.deployment_types]
+    chosen = [slug for slug in with_spot if not plans or slug in plans]
+    # A rack has no spot market.
+    listed = places if with_spot else {}
+    report = {place: {slug: {"price": price(call.world, metro, slug)} for slug in chosen} for place, metro in listed.items()}
     return Reply({"spot_market_prices": report})
 
 

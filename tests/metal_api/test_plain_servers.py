@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from metal_api.catalogue import data
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
@@ -125,3 +126,10 @@ async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack:
     assert reservations[SERVER.id].project_id == rack.world.project_id
     servers.refresh([replace(SERVER, reserved_for="other")])
     assert reservations[SERVER.id].project_id == other
+
+
+async def test_a_rack_has_no_spot_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "_current", [data.Catalogue([data.own_metro("lab", "Laboratory", "DE")])])
+    async with rack_in(tmp_path / "state") as rack:
+        for path in ("/market/spot/prices", "/market/spot/prices/metros"):
+            assert (await rack.api.get(path)).json() == {"spot_market_prices": {}}

@@ -1,9 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metal gateways: routers of VLANs, with a block of addresses. They become active in the background; a deletion answers 202.
+"""Metal gateways: routers of VLANs, with a block of addresses. A deletion answers 202.
 
-Error texts are ours: none is published.
+A gateway is ``ready`` until a port joins its VLAN, and then becomes ``active`` in the background: equinix.cloud waits for ``ready``, and
+all published samples of gateways without ports have it. One that is ready is gone right after its deletion (metal-cli's end-to-end tests), an
+active one is ``deleting`` first. Error texts are ours: none is published.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from metal_api.core.store import JSON, Kind, Record
 from metal_api.core.world import World
 from metal_api.ip_reservations.address_space import AddressSpace
 from metal_api.ip_reservations.record import Assignment, Reservation
-from metal_api.virtual_networks import VirtualNetwork
+from metal_api.virtual_networks import VirtualNetwork, devices_in
 from metal_api.vrfs import Vrf
 
 PRIVATE_SIZES = (8, 16, 32, 64, 128)
@@ -118,8 +120,19 @@ def create_gateway(call: Call) -> Reply:
             vrf_id=reservation.vrf_id,
         )
     )
-    world.tasks.spawn(gateway.id, run(world, gateway.id))
+    activate(world, vlan.id)
     return Reply(call.shown(gateway), 201)
+
+
+def activate(world: World, vlan_id: str) -> None:
+    """Start to activate the gateways of a VLAN that a port has joined."""
+    for gateway in world.store[MetalGateway].by("vlan", vlan_id):
+        if gateway.state == "ready":
+            world.tasks.spawn(gateway.id, run(world, gateway.id))
+
+
+def _has_devices(world: World, gateway: MetalGateway) -> bool:
+    return bool(devices_in(world.store, world.store[VirtualNetwork][gateway.vlan_id]))
 
 
 def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation | None) -> None:
@@ -189,11 +202,17 @@ def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
 
 
 async def run(world: World, id_: str) -> None:
-    """Finish the creation or deletion of a gateway."""
-    gateway = world.store[MetalGateway][id_]
+    """Finish the activation or deletion of a gateway."""
+    gateway = world.store[MetalGateway].get(id_)
+    if gateway is None:
+        return
     if gateway.state == "ready":
+        if not _has_devices(world, gateway):
+            return
         await world.sleep("gateway")
-        world.store.put(replace(world.store[MetalGateway][id_], state="active", updated_at=world.now()))
+        gateway = world.store[MetalGateway].get(id_)
+        if gateway is not None and _has_devices(world, gateway):
+            world.store.put(replace(gateway, state="active", updated_at=world.now()))
     elif gateway.state == "deleting":
         await world.sleep("gateway_delete")
         with world.store.transaction():
@@ -215,10 +234,14 @@ def show_gateway(call: Call) -> Reply:
 
 def delete_gateway(call: Call) -> Reply:
     gateway, world = call.find(MetalGateway), call.world
-    if gateway.state != "deleting":
-        gateway = world.store.put(replace(gateway, state="deleting", updated_at=world.now()))
+    deleting = replace(gateway, state="deleting", updated_at=world.now())
+    reply = Reply(call.shown(deleting), 202)
+    if gateway.state == "ready":
+        erase(world, gateway)
+    elif gateway.state == "active":
+        world.store.put(deleting)
         world.tasks.spawn(gateway.id, run(world, gateway.id))
-    return Reply(call.shown(gateway), 202)
+    return reply
 
 
 ROUTES: list[Route] = [

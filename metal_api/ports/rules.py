@@ -30,7 +30,7 @@ from metal_api.devices.addresses import equip
 from metal_api.devices.record import Device, Port
 from metal_api.ip_reservations.address_space import AddressSpace
 from metal_api.ip_reservations.record import Assignment
-from metal_api.metal_gateways import active_addresses
+from metal_api.metal_gateways import activate, active_addresses
 from metal_api.virtual_networks import VirtualNetwork
 
 
@@ -75,7 +75,9 @@ class Ports:
             raise unprocessable(f"{port.name} is not bonded: assign the virtual network to its ports")
         if vlan.id in port.vlan_ids:
             raise unprocessable(f"Virtual network {vlan.vxlan} already assigned")  # real in its beginning
-        return self._store.put(replace(port, vlan_ids=(*port.vlan_ids, vlan.id)))
+        port = self._store.put(replace(port, vlan_ids=(*port.vlan_ids, vlan.id)))
+        activate(self._world, vlan.id)
+        return port
 
     def unassign(self, port: Port, vlan: VirtualNetwork) -> Port:
         if vlan.id not in port.vlan_ids:

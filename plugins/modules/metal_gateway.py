@@ -95,9 +95,9 @@ metal_gateway:
       type: str
       sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10
     state:
-      description: V(ready), V(active) or V(deleting).
+      description: V(ready) until a port of a device is in its VLAN, then V(active); or V(deleting).
       type: str
-      sample: active
+      sample: ready
     gateway_address:
       description: Its address in the VLAN, with the prefix.
       type: str

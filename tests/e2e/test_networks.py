@@ -247,12 +247,11 @@ def layer2_inventory(vlan: dict[str, object]) -> dict[str, object]:
 
 
 def existing_gateway(user: User, project: str) -> dict[str, dict[str, Any]]:
-    """Create a VLAN, a block and a gateway of another owner, and wait until the gateway is active."""
+    """Create a VLAN, a block and a gateway of another owner."""
     vlan = user.ask("POST", f"projects/{project}/virtual-networks", json={"metro": "da", "description": "storage"})
     block = user.ask("POST", f"projects/{project}/ips", json={"type": "public_ipv4", "quantity": 16, "metro": "da", "details": "storage"})
     body = {"virtual_network_id": vlan["id"], "ip_reservation_id": block["id"]}
     gateway = user.ask("POST", f"projects/{project}/metal-gateways", json=body)
-    until(lambda: user.ask("GET", f"metal-gateways/{gateway['id']}")["state"] == "active", what="an active gateway")
     return {"vlan": vlan, "block": block, "gateway": gateway}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from metal_api.metal_gateways import active_addresses
 from tests.metal_api.conftest import Sandbox, machine_client
 
 
@@ -27,14 +28,39 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     assert (made["state"], made["project"]["name"], made["virtual_network"]["vxlan"]) == ("ready", "sandbox", 1000)
     assert (block["type"], block["cidr"], block["metal_gateway"]["id"]) == ("private_ipv4", 28, made["id"])
     assert made["gateway_address"] == f"{block['gateway']}/28"
-    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
     shown = (await sandbox.api.get(f"/virtual-networks/{vlan_id}")).json()
     assert [each["id"] for each in shown["metal_gateways"]] == [made["id"]]
     assert await sandbox.errors("DELETE", f"/virtual-networks/{vlan_id}") == [
         "Cannot delete Virtual Network when metal gateway is assigned"
     ]
     assert await sandbox.errors("DELETE", f"/ips/{block['id']}") == ["Cannot delete an IP reservation that is used by a metal gateway"]
+    # Also after the time that an activation takes.
+    await sandbox.world.sleep("gateway")
+    assert (await sandbox.api.get(f"/metal-gateways/{made['id']}")).json()["state"] == "ready"
+    deleted = await sandbox.api.delete(f"/metal-gateways/{made['id']}")
+    assert (deleted.status_code, deleted.json()["state"]) == (202, "deleting")
+    assert await sandbox.errors("GET", f"/metal-gateways/{made['id']}", 404) == ["Not found"]
+    assert await sandbox.errors("GET", f"/ips/{block['id']}", 404) == ["Not found"]
+    assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
 
+
+@pytest.mark.parametrize("is_first", [False, True], ids=["gateway before port", "port before gateway"])
+async def test_a_gateway_is_active_when_a_port_is_in_its_vlan(sandbox: Sandbox, is_first: bool) -> None:
+    vlan_id = await vlan(sandbox)
+    (id_,) = await sandbox.seed(1)
+    (bond,) = (each["id"] for each in (await sandbox.device(id_))["network_ports"] if each["name"] == "bond0")
+
+    async def join() -> None:
+        (await sandbox.api.post(f"/ports/{bond}/assign", json={"vnid": vlan_id})).raise_for_status()
+
+    if is_first:
+        await join()
+    made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 16})
+    assert made["state"] == "ready"
+    if not is_first:
+        await join()
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
+    assert active_addresses(sandbox.world, vlan_id) == [made["gateway_address"].partition("/")[0]]
     sandbox.world.change_settings({"durations": {"gateway_delete": 20_000}})
     deleted = await sandbox.api.delete(f"/metal-gateways/{made['id']}")
     assert (deleted.status_code, deleted.json()["state"]) == (202, "deleting")
@@ -42,8 +68,6 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     sandbox.world.clock.speed = 10_000_000
     await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     assert await sandbox.errors("GET", f"/metal-gateways/{made['id']}", 404) == ["Not found"]
-    assert await sandbox.errors("GET", f"/ips/{block['id']}", 404) == ["Not found"]
-    assert (await sandbox.api.delete(f"/virtual-networks/{vlan_id}")).status_code == 204
 
 
 async def test_several_private_gateways_share_a_vlan(sandbox: Sandbox) -> None:
@@ -106,9 +130,9 @@ async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> Non
     block = sandbox.world.store["reservations"][sandbox.world.store["metal_gateways"][made["id"]].reservation_id]
     assert not sandbox.world.store["assignments"].count("reservation", block.id)
     device = await sandbox.device(id_)
-    bond = device["network_ports"][0]["id"]
-    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
+    bond = next(each["id"] for each in device["network_ports"] if each["name"] == "bond0")
     await sandbox.api.post(f"/ports/{bond}/assign", json={"vnid": "1000"})
+    await sandbox.until(lambda: sandbox.world.store["metal_gateways"][made["id"]].state == "active")
     async with machine_client(sandbox.metadata_url, device["ip_addresses"][0]["address"]) as machine:
         shown = (await machine.get("/metadata")).json()["network"]["metal_gateways"]
     assert [(each["vlan"], each["cidr"]) for each in shown] == [(1000, 25)]

@@ -42,7 +42,7 @@ class Walk:
         await self.sandbox.until(
             lambda: (
                 all(each.state == "active" and not each.pending for each in store["devices"])
-                and all(each.state == "active" for each in store["metal_gateways"])
+                and all(each.state in {"ready", "active"} for each in store["metal_gateways"])
                 and all(each.status == "active" for each in store["vrf_routes"])
                 and not any(each.state in {"queued", "in_progress"} for each in (*store["vlan_batches"], *store["device_batches"]))
             )

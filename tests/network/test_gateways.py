@@ -97,7 +97,7 @@ def test_a_gateway_of_the_cluster_in_a_vlan_of_the_cluster(project: Project, kin
     variables = {"openshift_vlan_gateway": kind, "openshift_vlan_gateway_size": 16}
     subnet = project.play("main", **variables)
     gateway = project.gateway(before)
-    assert gateway["state"] == "active"
+    assert gateway["state"] == "ready"
     assert (gateway["ip_reservation"]["type"], gateway["ip_reservation"]["cidr"]) == (f"{kind}_ipv4", 28)
     assert subnet == str(ipaddress.ip_interface(gateway["gateway_address"]).network)
     assert gateway["virtual_network"]["tags"] == [f"openshift-cluster={CLUSTER}"]

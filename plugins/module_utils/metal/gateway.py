@@ -135,7 +135,8 @@ class Gateway(Resource):
         if self.is_deleting(current):
             raise CollectionError(f"{self.title} ({current.get('id')}) is being deleted. Run again when it is deleted")
         state = current.get("state")
-        return [] if state == "active" else [f"{self.title} is {state}"]
+        # It stays ready until a port joins its VLAN, and is active from then on.
+        return [] if state in {"ready", "active"} else [f"{self.title} is {state}"]
 
     def is_deleting(self, current: Found) -> bool:
         return current.get("state") == "deleting"

@@ -5,12 +5,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from metal_api.core.resource import Resource, drop_with, resume_each
 from metal_api.core.store import Kind
+from metal_api.core.world import World
 from metal_api.devices.record import Port
 from metal_api.ports import batches, routes
 from metal_api.ports.batches import VlanBatch
 from metal_api.ports.rendering import render_port
+from metal_api.virtual_networks import VirtualNetwork
+
+
+def _leave(world: World, vlan: VirtualNetwork) -> None:
+    """Take a deleted VLAN off the ports of devices that are deprovisioning, which do not block its deletion."""
+    for port in world.store[Port].by("in_use", True):
+        if vlan.id in port.vlan_ids:
+            native = None if port.native_vlan_id == vlan.id else port.native_vlan_id
+            world.store.put(replace(port, vlan_ids=tuple(each for each in port.vlan_ids if each != vlan.id), native_vlan_id=native))
+
 
 RESOURCE = Resource(
     # Batches first: the router would match "batches" as an assignment's id.
@@ -30,5 +43,5 @@ RESOURCE = Resource(
         Kind(VlanBatch, "vlan_batches", show=batches.render_vlan_batch, keys={"port": lambda r: r.port_id}),
     ],
     resume=resume_each(VlanBatch, lambda r: r.state in batches.UNDER_WAY, batches.run),
-    on_erase={Port: drop_with(VlanBatch, "port")},
+    on_erase={Port: drop_with(VlanBatch, "port"), VirtualNetwork: _leave},
 )

@@ -323,3 +323,22 @@ async def test_over_quota_waits_or_fails_by_choice(sandbox: Sandbox) -> None:
     assert await sandbox.errors("POST", f"{sandbox.project}/ips", json={"type": "global_ipv4", "quantity": 8}) == [
         "Quantity must be one of 1, 2, 4"
     ]
+
+
+async def test_a_vlan_is_deleted_while_its_last_device_is(sandbox: Sandbox, net: Net) -> None:
+    """As packet-python's live tests end: device, VLANs and project are deleted one call after the other."""
+    kept, one = await vlan(sandbox), await vlan(sandbox)
+    for each in (kept, one):
+        await net.post("bond0", "assign", vnid=each["id"])
+    sandbox.world.clock.speed = 1
+    assert (await sandbox.api.delete(f"/devices/{net.device_id}")).status_code == 204
+    assert sandbox.state(net.device_id) == "deprovisioning"
+    assert (await sandbox.api.get(f"/virtual-networks/{one['id']}")).json()["instances"] == []
+    assert (await sandbox.api.delete(f"/virtual-networks/{one['id']}")).status_code == 204
+    # The device and its ports can still be read.
+    port = (await sandbox.api.get(f"/ports/{net.ids['bond0']}", params={"include": "virtual_networks"})).json()
+    assert [each["id"] for each in port["virtual_networks"]] == [kept["id"]]
+    assert (await sandbox.device(net.device_id))["state"] == "deprovisioning"
+    sandbox.world.clock.speed = 10_000_000
+    await sandbox.until(lambda: sandbox.state(net.device_id) == "gone")
+    assert (await sandbox.api.delete(f"/virtual-networks/{kept['id']}")).status_code == 204

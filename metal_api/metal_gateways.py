@@ -4,13 +4,14 @@
 """Metal gateways: routers of VLANs, with a block of addresses. A deletion answers 202.
 
 A gateway is ``ready`` until a port joins its VLAN, and then becomes ``active`` in the background: equinix.cloud waits for ``ready``, and
-all published samples of gateways without ports have it. One that is ready is gone right after its deletion (metal-cli's end-to-end tests), an
-active one is ``deleting`` first. Error texts are ours: none is published.
+all published samples of gateways without ports have it. One that is ready is gone right after its deletion (metal-cli's end-to-end tests),
+an active one is ``deleting`` first. Error texts are ours: none is published.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from metal_api.accounts.members import project_of
@@ -228,6 +229,16 @@ def erase(world: World, gateway: MetalGateway) -> None:
         world.store.drop(block)
 
 
+def _erase_by(key: str) -> Callable[[World, Record], None]:
+    """Return a function that erases the gateways whose ``key`` is the erased record's id."""
+
+    def erase_gateways(world: World, owner: Record) -> None:
+        for each in world.store[MetalGateway].by(key, owner.id):
+            erase(world, each)
+
+    return erase_gateways
+
+
 def show_gateway(call: Call) -> Reply:
     return Reply(call.shown(call.find(MetalGateway)))
 
@@ -270,4 +281,5 @@ RESOURCE = Resource(
         )
     ],
     resume=resume_each(MetalGateway, lambda r: r.state != "active", run),
+    on_erase={Project: _erase_by("project"), VirtualNetwork: _erase_by("vlan")},
 )

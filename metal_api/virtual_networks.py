@@ -19,7 +19,7 @@ from metal_api.core.call import Call, Reply, Route, paths, updates, whole_number
 from metal_api.core.errors import is_blank, unprocessable
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
-from metal_api.core.resource import Resource, blocked_by
+from metal_api.core.resource import Resource, drop_with
 from metal_api.core.store import JSON, Kind, Record, Store
 
 # Numbers that may be requested, and those that the service chooses (vendor's OpenAPI text).
@@ -134,12 +134,10 @@ def update_virtual_network(call: Call) -> Reply:
 
 
 def delete_virtual_network(call: Call) -> Reply:
-    """Delete a VLAN without ports and gateways; its ``instances`` and ``metal_gateways`` list what blocks the deletion."""
+    """Delete a VLAN without ports, and its gateways with it: metal-cli's end-to-end tests do so. ``instances`` block its deletion."""
     vlan = call.find(VirtualNetwork)
     if devices_in(call.world.store, vlan):
         raise unprocessable("Cannot delete Virtual Network when port is assigned")  # real
-    if call.world.store["metal_gateways"].count("vlan", vlan.id):
-        raise unprocessable("Cannot delete Virtual Network when metal gateway is assigned")
     call.world.erase(vlan)
     return Reply(status=204)
 
@@ -164,5 +162,5 @@ RESOURCE = Resource(
             keys={"project": lambda r: r.project_id, "vxlan": lambda r: (r.project_id, r.metro, r.vxlan)},
         )
     ],
-    blockers={Project: blocked_by(VirtualNetwork, "project", "virtual networks")},
+    on_erase={Project: drop_with(VirtualNetwork, "project")},
 )

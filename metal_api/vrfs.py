@@ -21,7 +21,7 @@ from metal_api.core.call import Call, Reply, Route, paths, updates
 from metal_api.core.errors import not_valid, unprocessable
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
-from metal_api.core.resource import Resource, blocked_by
+from metal_api.core.resource import Resource, drop_with
 from metal_api.core.store import JSON, Kind, Record
 
 # Prefix lengths of an IP range by family (clients' code; vendor's OpenAPI text).
@@ -201,5 +201,5 @@ ROUTES: list[Route] = [
 RESOURCE = Resource(
     routes=ROUTES,
     kinds=[Kind(Vrf, "vrfs", "vrfs", render_vrf, keys={"project": lambda r: r.project_id})],
-    blockers={Project: blocked_by(Vrf, "project", "VRFs")},
+    on_erase={Project: drop_with(Vrf, "project")},
 )

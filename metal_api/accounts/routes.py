@@ -18,6 +18,7 @@ from metal_api.accounts.rendering import membership_id, render_membership
 from metal_api.core.body import Body
 from metal_api.core.call import Call, Reply, Route, paths, updates
 from metal_api.core.errors import forbidden, not_found, unprocessable
+from metal_api.core.world import World
 
 
 def show_user(call: Call) -> Reply:
@@ -116,12 +117,15 @@ def update_organization(call: Call) -> Reply:
 
 
 def delete_organization(call: Call) -> Reply:
-    """Delete an organization without projects (ours: what blocks a deletion is not published)."""
-    organization = organization_of(call)
-    count = call.world.store[Project].count("organization", organization.id)
-    if count:
-        raise unprocessable(f"Cannot delete an organization that has {count} projects")
-    call.world.store.drop(organization)
+    """Delete an organization with its projects, unless one of them cannot be deleted: metal-cli's end-to-end tests do so."""
+    organization, world = organization_of(call), call.world
+    projects = world.store[Project].by("organization", organization.id)
+    for each in projects:
+        if blockers := world.blockers(each):
+            raise unprocessable(f"Cannot delete an organization with project {each.name} that has " + ", ".join(blockers))
+    for each in projects:
+        _erase_project(world, each)
+    world.store.drop(organization)
     return Reply(status=204)
 
 
@@ -195,17 +199,22 @@ def update_project(call: Call) -> Reply:
 
 
 def delete_project(call: Call) -> Reply:
-    """Delete a project that no resource blocks, such as a device (ours: what blocks a deletion is not published).
+    """Delete a project, and what it holds with it. Devices and hardware reservations block the deletion (what did is not published).
 
-    Deprovisioning devices and addresses do not block: clients delete a project right after its last device, and never release its blocks.
+    VLANs, gateways, VRFs, blocks and deprovisioning devices do not: clients delete a project right after its last device, never release its
+    blocks, and metal-cli's end-to-end tests leave gateways and VRFs in it.
     """
     project, world = project_of(call), call.world
     if blockers := world.blockers(project):
         raise unprocessable("Cannot delete a project that has " + ", ".join(blockers))
+    _erase_project(world, project)
+    return Reply(status=204)
+
+
+def _erase_project(world: World, project: Project) -> None:
     for key in world.store[ApiKey].by("project", project.id):
         world.store.drop(key)
     world.erase(project)
-    return Reply(status=204)
 
 
 def list_memberships(call: Call) -> Reply:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from metal_api.ip_reservations.address_space import AddressSpace
 from tests.metal_api.conftest import NO_TLS, Sandbox
 
 
@@ -112,8 +113,8 @@ async def test_organizations_come_and_go(sandbox: Sandbox) -> None:
     project = (await sandbox.api.post(f"{path}/projects", json={"name": "inside"})).json()
     assert project["organization"] == {"href": f"/metal/v1{path}"}
     assert (await sandbox.api.get(path)).json()["projects"] == [{"href": f"/metal/v1/projects/{project['id']}"}]
-    assert await sandbox.errors("DELETE", path) == ["Cannot delete an organization that has 1 projects"]
     await sandbox.seed(2, project_id=project["id"])
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete an organization with project inside that has 2 devices"]
     devices = (await sandbox.api.get(f"{path}/devices")).json()
     assert devices["meta"]["total"] == 2
     assert await sandbox.errors("DELETE", f"/projects/{project['id']}") == ["Cannot delete a project that has 2 devices"]
@@ -139,6 +140,51 @@ async def test_a_project_is_deleted_with_its_deleting_devices(sandbox: Sandbox) 
     ]
     await sandbox.errors("GET", f"/devices/{device['id']}", 404)
     await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
+
+
+async def test_only_devices_block_the_deletion_of_a_project(sandbox: Sandbox) -> None:
+    """metal-cli's end-to-end tests delete it with a VRF, or with a gateway after its VLAN; equinix.cloud's leave VLANs in it."""
+    world, store = sandbox.world, sandbox.world.store
+    kinds = ("virtual_networks", "metal_gateways", "vrfs", "vrf_routes", "reservations")
+    path = f"/projects/{(await sandbox.api.post('/projects', json={'name': 'full'})).json()['id']}"
+
+    async def post(beginning: str, **body: Any) -> dict[str, Any]:
+        answer = await sandbox.api.post(beginning, json=body)
+        assert answer.is_success, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    private, routed, empty = [await post(f"{path}/virtual-networks", metro="da") for _number in range(3)]
+    await post(f"{path}/metal-gateways", virtual_network_id=private["id"], private_ipv4_subnet_size=8)
+    vrf = await post(f"{path}/vrfs", name="v", metro="da", ip_ranges=["10.1.0.0/16"])
+    block = await post(f"{path}/ips", type="vrf", vrf_id=vrf["id"], network="10.1.4.0", cidr=24)
+    gateway = await post(f"{path}/metal-gateways", virtual_network_id=routed["id"], ip_reservation_id=block["id"])
+    await post(f"/vrfs/{vrf['id']}/routes", prefix="0.0.0.0/0", next_hop="10.1.4.2")
+    await post(f"{path}/ips", type="public_ipv4", quantity=1, metro="da")
+    assert [len(store[kind]) for kind in kinds] == [3, 2, 1, 1, 3]
+    # A VLAN goes with its gateways, and a block that was reserved for itself stays.
+    assert (await sandbox.api.delete(f"/virtual-networks/{routed['id']}")).status_code == 204
+    assert await sandbox.errors("GET", f"/metal-gateways/{gateway['id']}", 404) == ["Not found"]
+    assert [len(store[kind]) for kind in kinds] == [2, 1, 1, 0, 3]
+    (device_id,) = await sandbox.seed(1, project_id=path.rpartition("/")[2])
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete a project that has 1 devices"]
+    assert [len(store[kind]) for kind in kinds[:3]] == [2, 1, 1]
+    await sandbox.api.delete(f"/devices/{device_id}")
+    await sandbox.until(lambda: sandbox.state(device_id) == "gone")
+    assert (await sandbox.api.delete(path)).status_code == 204
+    assert [len(store[kind]) for kind in kinds] == [0] * len(kinds)
+    await sandbox.errors("GET", f"/virtual-networks/{empty['id']}", 404)
+    # Its private block can be reserved again, all the space of it.
+    assert world.service(AddressSpace).reserve("private_ipv4", int(world.environment.private_network.partition("/")[2]))
+
+
+async def test_an_organization_is_deleted_with_its_empty_project(sandbox: Sandbox) -> None:
+    made = (await sandbox.api.post("/organizations", json={"name": "new"})).json()
+    path = f"/organizations/{made['id']}"
+    inside = (await sandbox.api.post(f"{path}/projects", json={"name": "inside"})).json()
+    assert (await sandbox.api.delete(path)).status_code == 204
+    for gone in (path, f"/projects/{inside['id']}"):
+        assert await sandbox.errors("GET", gone, 404) == ["Not found"]
 
 
 async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:

@@ -63,10 +63,6 @@ NOT_RUN = {
         "TestAccDeviceSpotInstance",
         "TestAccPlansFilter",
     },
-    "delete a VLAN or block of a gateway that is still deleting, which later clients wait for": {
-        "TestAccMetalGatewayExistingReservation",
-        "TestAccMetalGatewaySubnetSize",
-    },
     "calls the real service's own address": {"TestAccInvalidCredentials"},
     "refuses its own request before it is sent": {"TestAccVLANAssignmentServiceOp"},
     "wants events, whichever were there before it": {"TestAccListEvents"},

@@ -5,33 +5,17 @@
 
 from __future__ import annotations
 
-import uuid
-from dataclasses import dataclass
-from typing import Protocol
-
 from metal_api.accounts.members import organization_of, project_of
 from metal_api.accounts.record import Project
 from metal_api.accounts.rendering import author
 from metal_api.core.call import Call, Reply, Route, paths
+from metal_api.core.event import Event, record_event, record_project_event
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
 from metal_api.core.resource import Resource, drop_with
-from metal_api.core.store import JSON, Kind, Record
-from metal_api.core.world import World
+from metal_api.core.store import JSON, Kind
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event(Record):
-    """An event of a device or a project. ``user_id``: the user who caused it, None for the service or the device."""
-
-    type: str
-    body: str
-    created_at: str
-    project_id: str
-    device_id: str | None = None
-    user_id: str | None = None
-    state: str | None = None
-    ip: str | None = None
+__all__ = ["Event", "record_event", "record_project_event"]
 
 
 def render_event(view: Rendering, event: Event, _include: Include) -> JSON:
@@ -81,37 +65,6 @@ def _page(call: Call, events: list[Event]) -> Reply:
 
 def show_event(call: Call) -> Reply:
     return Reply(call.rendering(call.find(Event)))
-
-
-class Subject(Protocol):
-    """The subject of an event: a device."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def project_id(self) -> str: ...
-
-
-def record_event(  # noqa: PLR0913 - the fields of an event
-    world: World, device: Subject, type_: str, body: str, *, user_id: str | None = None, state: str | None = None
-) -> Event:
-    return world.store.put(
-        Event(
-            id=str(uuid.uuid4()),
-            type=type_,
-            body=body,
-            created_at=world.now(),
-            project_id=device.project_id,
-            device_id=device.id,
-            user_id=user_id,
-            state=state,
-        )
-    )
-
-
-def record_project_event(world: World, project_id: str, type_: str, body: str) -> Event:
-    """Record an event of a project."""
-    return world.store.put(Event(id=str(uuid.uuid4()), type=type_, body=body, created_at=world.now(), project_id=project_id))
 
 
 ROUTES: list[Route] = [

@@ -18,6 +18,7 @@ from metal_api.accounts.rendering import membership_id, render_membership
 from metal_api.core.body import Body
 from metal_api.core.call import Call, Reply, Route, paths, updates
 from metal_api.core.errors import forbidden, not_found, unprocessable
+from metal_api.core.event import record_project_event
 from metal_api.core.world import World
 
 
@@ -161,7 +162,13 @@ def create_project(call: Call) -> Reply:
     now = call.world.now()
     project = Project(id=str(uuid.uuid4()), organization_id=organization.id, created_at=now, updated_at=now, **attributes)
     store.put(project)
+    _record(call, project, "project.created", f"Project {project.name} created")
     return Reply(call.shown(project), 201)
+
+
+def _record(call: Call, project: Project, type_: str, body: str) -> None:
+    """Record an event of a project (types and texts are ours: metal-cli's test wants the project's name in the text)."""
+    record_project_event(call.world, project.id, type_, body, user_id=call.caller.user_id)
 
 
 def _attributes(call: Call, *, creating: bool = False) -> dict[str, Any]:
@@ -194,8 +201,11 @@ def show_project_customdata(call: Call) -> Reply:
 
 
 def update_project(call: Call) -> Reply:
-    project = replace(project_of(call), updated_at=call.world.now(), **_attributes(call))
-    return Reply(call.shown(call.world.store.put(project)))
+    before = project_of(call)
+    project = call.world.store.put(replace(before, updated_at=call.world.now(), **_attributes(call)))
+    if project.name != before.name:
+        _record(call, project, "project.renamed", f"Project {before.name} renamed to {project.name}")
+    return Reply(call.shown(project))
 
 
 def delete_project(call: Call) -> Reply:

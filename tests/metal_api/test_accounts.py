@@ -142,6 +142,20 @@ async def test_a_project_is_deleted_with_its_deleting_devices(sandbox: Sandbox) 
     await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
 
 
+async def test_a_project_has_events_of_its_creation_and_its_new_name(sandbox: Sandbox) -> None:
+    """metal-cli's end-to-end test reads the events of a new project, and wants its name in one of them."""
+    made = (await sandbox.api.post("/projects", json={"name": "first"})).json()
+    path = f"/projects/{made['id']}"
+    await sandbox.api.put(path, json={"name": "second"})
+    # Not a new name.
+    await sandbox.api.put(path, json={"name": "second", "tags": ["a"]})
+    events = (await sandbox.api.get(f"{path}/events")).json()["events"]
+    assert [each["body"] for each in events] == ["Project first renamed to second", "Project first created"]
+    assert {each["relationships"][0]["href"] for each in events} == {f"/metal/v1{path}"}
+    user = next(iter(sandbox.world.store["users"]))
+    assert {each["modified_by"]["id"] for each in events} == {user.id}
+
+
 async def test_only_devices_block_the_deletion_of_a_project(sandbox: Sandbox) -> None:
     """metal-cli's end-to-end tests delete it with a VRF, or with a gateway after its VLAN; equinix.cloud's leave VLANs in it."""
     world, store = sandbox.world, sandbox.world.store

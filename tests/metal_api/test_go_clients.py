@@ -41,7 +41,6 @@ NOT_RUN = {
         "TestAccDeviceAttachVolumeForceDelete",
         "TestAccListNotifications",
         "TestAccOrgListPaymentMethods",
-        "TestAccProjectListEvents",
         "TestAccVolumeBasic",
         "TestAccVolumeLargeList",
         "TestAccVolumeUpdate",

@@ -16,7 +16,7 @@ from metal_api.core.world import World
 
 
 def metro_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
-    return include.part("metro", view.path("metros", metro.id), lambda _: show_metro(view.base, metro), by_default=by_default)
+    return include.part("metro", view.path("locations/metros", metro.id), lambda _: show_metro(view.base, metro), by_default=by_default)
 
 
 def facility_part(view: Rendering, include: Include, metro: Metro, *, by_default: bool = False) -> Any:
@@ -101,7 +101,7 @@ def _plan(base: str, plan: Plan, metros: tuple[Metro, ...]) -> JSON:
             "pricing": {"hour": plan.price_hour},
             "specs": plan.specs,
             "available_in": [{"href": f"{base}/facilities/{each.facility_id}", "price": {"hour": plan.price_hour}} for each in metros],
-            "available_in_metros": [{"href": f"{base}/metros/{each.id}", "price": {"hour": plan.price_hour}} for each in metros],
+            "available_in_metros": [{"href": f"{base}/locations/metros/{each.id}", "price": {"hour": plan.price_hour}} for each in metros],
             "href": f"{base}/plans/{plan.id}",
         }
     return shown

@@ -41,6 +41,28 @@ def read_metro(call: Call) -> Reply:
     return Reply(show_metro(call.base, metro))
 
 
+def read_facility(call: Call) -> Reply:
+    """Return a facility by code or id. This call and the next two are in no text: hrefs lead to them."""
+    metro = catalogue().metro_of_facility(call.id)
+    if metro is None:
+        raise not_found()
+    return Reply(show_facility(call.base, metro))
+
+
+def read_plan(call: Call) -> Reply:
+    plan = catalogue().plan(call.id)
+    if plan is None:
+        raise not_found()
+    return Reply(show_plan(call.base, plan, metros_of(call.world, plan), call.include))
+
+
+def read_operating_system(call: Call) -> Reply:
+    system = catalogue().operating_system(call.id)
+    if system is None:
+        raise not_found()
+    return Reply(show_operating_system(call.base, system))
+
+
 def list_facilities(call: Call) -> Reply:
     """Return the facilities. Removed from the vendor's OpenAPI text in 2026; older clients use them, and got these headers before."""
     _of_owner(call)
@@ -71,6 +93,9 @@ ROUTES: list[Route] = [
     *paths("GET", list_plans, "/plans", "/projects/{id}/plans", "/organizations/{id}/plans"),
     *paths("GET", list_metros, "/locations/metros", "/metros"),
     *paths("GET", read_metro, "/locations/metros/{id}"),
+    *paths("GET", read_facility, "/facilities/{id}"),
+    *paths("GET", read_plan, "/plans/{id}"),
+    *paths("GET", read_operating_system, "/operating-systems/{id}"),
     *paths("GET", list_facilities, "/facilities", "/projects/{id}/facilities", "/organizations/{id}/facilities"),
     *paths("GET", list_operating_systems, "/operating-systems", "/operating-system-versions", "/organizations/{id}/operating-systems"),
 ]

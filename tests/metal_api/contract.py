@@ -17,11 +17,14 @@ from starlette.routing import compile_path
 
 from metal_api.app import ROUTES, normal_path
 
-# Calls of older clients that the vendor's text of 2026, from which the models were made, does not have any more.
+# Calls of older clients and hrefs that the vendor's text of 2026, from which the models were made, does not have (any more).
 OLDER = {
     ("GET", "/facilities"): {"200": "FacilityList"},
     ("GET", "/projects/{id}/facilities"): {"200": "FacilityList"},
     ("GET", "/organizations/{id}/facilities"): {"200": "FacilityList"},
+    ("GET", "/facilities/{id}"): {"200": "Facility"},
+    ("GET", "/plans/{id}"): {"200": "Plan"},
+    ("GET", "/operating-systems/{id}"): {"200": "OperatingSystem"},
     ("GET", "/organizations/{id}/capacity"): {"200": "CapacityList"},
     ("GET", "/metros"): {"200": "MetroList"},
     ("POST", "/capacity"): {"200": "CapacityCheckPerFacilityList"},

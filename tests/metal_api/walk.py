@@ -86,6 +86,7 @@ async def accounts(walk: Walk) -> None:
 async def catalogue(walk: Walk) -> None:
     await walk.get("/plans", include="available_in,available_in_metros")
     await walk.get("/plans", "/locations/metros", "/locations/metros/da", "/metros", "/facilities", "/operating-systems")
+    await walk.get("/facilities/da11", "/plans/c3.small.x86", "/operating-systems/ubuntu_24_04")
     await walk.get("/operating-system-versions", "/capacity", "/capacity/metros", "/market/spot/prices", "/market/spot/prices/metros")
     await walk.call("POST", "/capacity/metros", {"servers": [{"metro": "da", "plan": "c3.small.x86", "quantity": "1"}]})
     await walk.call("POST", "/capacity", {"servers": [{"facility": "da11", "plan": "c3.small.x86", "quantity": 1}]})

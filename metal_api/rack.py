@@ -182,7 +182,9 @@ for _tag, _pattern, _first in (
 _MOST_VALUES: Final = 5_000_000
 """Values of a rack file with its aliases (ours): tens of thousands of servers have fewer. Few lines could have billions."""
 _METRO: Final = re.compile(r"[a-z][a-z0-9]{1,9}")
-_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,50}\.(?:x86|arm64)")
+_SLUG: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,50}\.x86")
+_ARM: Final = ".arm64"
+_NO_ARM: Final = "servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for x86-64 only"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _INTERFACE: Final = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
@@ -352,7 +354,7 @@ class _Reader:
         fields = _Fields(place, data, self.problems)
         before = len(self.problems)
         plan = RackPlan(
-            slug=fields.matching("slug", _SLUG, "a slug that ends in .x86 or .arm64, such as r640.x86"),
+            slug=self._slug(fields),
             cpu=fields.take("cpu", str),
             cores=fields.take("cores", int),
             memory_gb=fields.take("memory_gb", int),
@@ -366,6 +368,15 @@ class _Reader:
                 fields.problem(f"{key} has to be 1 or more")
         fields.end()
         return plan if len(self.problems) == before else None
+
+    @staticmethod
+    def _slug(fields: _Fields) -> str:
+        slug = fields.take("slug", str)
+        if slug.endswith(_ARM):
+            fields.problem(f"slug {slug!r}: {_NO_ARM}")
+        elif slug and _SLUG.fullmatch(slug) is None:
+            fields.problem(f"slug {slug!r} is not a slug that ends in .x86, such as r640.x86")
+        return slug
 
     def _drive(self, place: str, data: object) -> dict[str, object]:
         fields = _Fields(place, data, self.problems)
@@ -519,11 +530,14 @@ class _Reader:
 
     def _check_servers(self, rack: Rack, placed: Sequence[tuple[str, RackServer]], *, are_metros_good: bool, are_plans_good: bool) -> None:
         metros = {each.code: each for each in rack.metros}
-        plans = {each.slug for each in rack.plans} | Catalogue().plans.keys()
+        vendors = Catalogue().plans.keys()
+        plans = {each.slug for each in rack.plans} | vendors
         for place, server in placed:
             metro = metros.get(server.metro)
             if server.metro and metro is None and are_metros_good:
                 self.problems.append(f"{place}: metro {server.metro!r} is not one of {', '.join(metros) or 'none'}")
+            if server.plan in vendors and server.plan.endswith(_ARM):
+                self.problems.append(f"{place}: plan {server.plan!r}: {_NO_ARM}")
             if server.plan and server.plan not in plans and are_plans_good:
                 self.problems.append(f"{place}: plan {server.plan!r} is neither in plans nor a plan of the vendor")
             if metro is not None and server.address and not metro.first <= IPv4Address(server.address) <= metro.last:

@@ -25,7 +25,7 @@ import openstack
 
 from metal_api.ironic import nodes
 from metal_api.ironic.client import NODE_FIELDS, IronicClient, IronicError
-from metal_api.ironic.mapping import CLEAN_FAILURE, POWER_FAILURE, metro_trait
+from metal_api.ironic.mapping import ARCHITECTURE, ARM, CLEAN_FAILURE, POWER_FAILURE, architecture, metro_trait
 from metal_api.ironic.reachability import unreachable
 from metal_api.printable import printable
 from metal_api.rack import REDFISH, Rack, RackServer
@@ -297,6 +297,8 @@ class _Run:
             )
         if node is not None and not nodes.is_enrolled(node):
             raise EnrolmentError(f"Ironic has a node {server.name} that was not enrolled from a rack file: rename the server or that node")
+        if node is not None:
+            _check_architecture(node)
         for mac in server.macs:
             owner = self._owners.get(mac, server.name)
             if owner != server.name:
@@ -458,6 +460,7 @@ class _Run:
             # All that inspection finds is in the file.
             node = await self._move(server, await self._settled(node["uuid"]), "manage", "manageable")
             return node, f"inspection failed, the file is used: {error}"
+        _check_architecture(node)
         ports = await self._request(lambda: self._client.ports_of(node["uuid"]))
         changes = _port_changes(server, ports)
         if ports and not server.macs and not any(each["pxe_enabled"] for each in ports):
@@ -579,6 +582,16 @@ def _free(first: IPv4Address, last: IPv4Address, taken: Collection[str]) -> Iter
     return (text for number in range(int(first), int(last) + 1) if (text := str(IPv4Address(number))) not in taken)
 
 
+def _check_architecture(node: Node) -> None:
+    """Raise :class:`EnrolmentError` for a node that inspection has found to be of an architecture that cannot be booted."""
+    found = architecture(node)
+    if found in ARM:
+        raise EnrolmentError(
+            f"its architecture is {found}, and DHCP and the boot ISO have loaders for {ARCHITECTURE} only: remove it from the rack file, "
+            f"and its node with --remove {node['name']}"
+        )
+
+
 def _is_in_use(node: Mapping[str, Any]) -> bool:
     return bool(node["instance_uuid"]) or node["provision_state"] not in _IDLE
 
@@ -595,7 +608,6 @@ def _hardware(properties: Mapping[str, Any], inventory: Mapping[str, Any]) -> di
         "memory_mb": int(properties.get("memory_mb") or 0),
         "threads": int((inventory.get("cpu") or {}).get("count") or properties.get("cpus") or 0),
         "disks_gb": disks,
-        "cpu_arch": properties.get("cpu_arch") or "x86_64",
     }
 
 

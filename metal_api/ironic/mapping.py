@@ -25,6 +25,11 @@ METRO_TRAIT: Final = "CUSTOM_METAL_METRO_"
 EXTRA: Final = "metal"
 """Key of what the Metal API keeps in ``extra`` of a node."""
 
+ARCHITECTURE: Final = "x86_64"
+"""Of nodes whose inspection has found none."""
+ARM: Final = frozenset({"aarch64", "arm64", "arm"})
+"""Architectures, in words of Ironic and of operators, for which DHCP and the boot ISO have no loaders."""
+
 FREE: Final = "available"
 """The provision state of a node that can be deployed."""
 
@@ -55,12 +60,17 @@ def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str
         metro=metro,
         macs=tuple(macs),
         address=extra.get("address") or "",
-        architecture=(node.get("properties") or {}).get("cpu_arch") or "x86_64",
+        architecture=architecture(node),
         reserved_for=extra.get("reserved_for") or "",
         instance=node.get("instance_uuid") or "",
         cleaning=node.get("provision_state") in CLEANING,
         unavailable=_unavailable(node, plan, metro, plans, metros),
     )
+
+
+def architecture(node: Mapping[str, Any]) -> str:
+    """Return the architecture of a node, as inspection or its operator has set it."""
+    return str((node.get("properties") or {}).get("cpu_arch") or ARCHITECTURE)
 
 
 def _metro(node: Mapping[str, Any], metros: Collection[str]) -> str:
@@ -74,11 +84,22 @@ def _metro(node: Mapping[str, Any], metros: Collection[str]) -> str:
 
 
 def _unavailable(node: Mapping[str, Any], plan: str, metro: str, plans: Collection[str], metros: Collection[str]) -> str:
-    state, error = node.get("provision_state"), node.get("last_error") or ""
+    """Return why a node is not offered, empty if it is."""
+    return _unsuitable(node, plan, metro, plans, metros) or _not_ready(node)
+
+
+def _unsuitable(node: Mapping[str, Any], plan: str, metro: str, plans: Collection[str], metros: Collection[str]) -> str:
     if plan not in plans:
         return f"its resource class {plan!r} is not a plan" if plan else "it has no resource class, so no plan"
     if metro not in metros:
         return f"its metro {metro!r} is not one of {', '.join(sorted(metros))}" if metro else "it has no metro"
+    if architecture(node) in ARM:
+        return f"its architecture {architecture(node)} cannot be booted: DHCP and the boot ISO have loaders for {ARCHITECTURE} only"
+    return ""
+
+
+def _not_ready(node: Mapping[str, Any]) -> str:
+    state, error = node.get("provision_state"), node.get("last_error") or ""
     if node.get("maintenance"):
         why = node.get("maintenance_reason") or error
         return f"in maintenance{': ' + why if why else ''}"

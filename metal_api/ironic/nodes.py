@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from metal_api.catalogue.data import Catalogue
 from metal_api.ironic.agent import INITRAMFS, KERNEL
-from metal_api.ironic.mapping import EXTRA, METRO_TRAIT
+from metal_api.ironic.mapping import ARCHITECTURE, EXTRA, METRO_TRAIT
 from metal_api.rack import REDFISH, Bmc, Rack, RackServer
 
 Node = Mapping[str, Any]
@@ -141,7 +141,7 @@ def new_node(server: RackServer, address: str, hashes: PasswordHashes) -> dict[s
         "driver": bmc.driver,
         **interfaces(server),
         "driver_info": driver_info(server) | ({key: bmc.password} if key else {}),
-        "properties": {"cpu_arch": _architecture(server), "capabilities": f"boot_mode:{server.firmware}"},
+        "properties": {"cpu_arch": ARCHITECTURE, "capabilities": f"boot_mode:{server.firmware}"},
         "extra": {EXTRA: _extra(server, address) | {PASSWORD_HASH: hashes.new(bmc.password)}},
     }
     return body | ({"resource_class": server.plan} if server.plan else {})
@@ -181,19 +181,15 @@ def description_patches(server: RackServer, node: Node, address: str) -> tuple[l
 
 
 def hardware_patches(server: RackServer, node: Node) -> tuple[list[Patch], list[str]]:
-    """Return the patch of what only a free server can change: interfaces, plan, firmware, architecture."""
+    """Return the patch of what only a free server can change: interfaces, plan, firmware."""
     desired = interfaces(server) | ({"resource_class": server.plan} if server.plan else {})
     changed = {key: value for key, value in desired.items() if node.get(key) != value}
     patches = [_set(f"/{key}", value) for key, value in changed.items()]
     properties = node.get("properties") or {}
     capabilities = _capabilities(str(properties.get("capabilities") or ""), server.firmware)
-    hardware: dict[str, Any] = {"capabilities": capabilities}
-    if server.plan:
-        hardware["cpu_arch"] = _architecture(server)
-    for key, value in hardware.items():
-        if properties.get(key) != value:
-            patches.append(_set(f"/properties/{key}", value))
-            changed[{"capabilities": "firmware"}.get(key, key)] = value
+    if properties.get("capabilities") != capabilities:
+        patches.append(_set("/properties/capabilities", capabilities))
+        changed["firmware"] = capabilities
     return patches, ["plan" if key == "resource_class" else key for key in changed]
 
 
@@ -206,16 +202,15 @@ def metro_changes(traits: Iterable[str], trait: str) -> tuple[list[str], list[st
 def plan_of(found: Mapping[str, Any], rack: Rack) -> str:
     """Return the slug of the plan that inspected hardware is: the largest one whose memory, cores and drives the hardware has.
 
-    ``found``: ``memory_mb``, ``threads`` (0 if the BMC does not report them), ``disks_gb`` (empty if it does not), ``cpu_arch``. Plans of
-    the rack come before those of the vendor. Empty if the hardware is smaller than all of them.
+    ``found``: ``memory_mb``, ``threads`` (0 if the BMC does not report them), ``disks_gb`` (empty if it does not). Plans of the rack come
+    before those of the vendor. Empty if the hardware is smaller than all of them.
     """
-    arm = found["cpu_arch"] == "aarch64"
     vendors = [(each.slug, each.memory_gb, each.cores, each.drives) for each in Catalogue().plans.values()]
     for plans in ([(each.slug, each.memory_gb, each.cores, each.drives) for each in rack.plans], vendors):
         fitting = [
             (memory, cores, sum(_sizes(drives)), slug)
             for slug, memory, cores, drives in plans
-            if slug.endswith(".arm64") == arm
+            if not slug.endswith(".arm64")
             # Firmware keeps some memory for itself.
             and memory * 1024 * 0.96 <= found["memory_mb"]
             and (not found["threads"] or cores <= found["threads"])
@@ -238,10 +233,6 @@ def _has_drives(disks: Sequence[float], sizes: Sequence[int]) -> bool:
 
 def _extra(server: RackServer, address: str) -> dict[str, str]:
     return {"address": address, "reserved_for": server.reserved_for}
-
-
-def _architecture(server: RackServer) -> str:
-    return "aarch64" if server.plan.endswith(".arm64") else "x86_64"
 
 
 def _capabilities(known: str, firmware: str) -> str:

@@ -26,6 +26,7 @@ class System:
     threads: int = 16
     disks: tuple[int, ...] = (480_103_981_056, 480_103_981_056)
     power: str = "Off"
+    is_arm: bool = False
 
 
 @dataclass
@@ -87,7 +88,8 @@ def _of_system(path: str, name: str, system: System, parts: list[str]) -> dict[s
             return _collection(f"{path}/Processors", ["cpu0"])
         case ["Processors", "cpu0"]:
             identity = {"@odata.id": f"{path}/Processors/cpu0", "Id": "cpu0", "Name": "cpu0", "Socket": "0", "ProcessorType": "CPU"}
-            kind = {"ProcessorArchitecture": "x86", "InstructionSet": "x86-64", "Model": "Xeon", "MaxSpeedMHz": 3400}
+            sets = ("ARM", "ARM-A64") if system.is_arm else ("x86", "x86-64")
+            kind = {"ProcessorArchitecture": sets[0], "InstructionSet": sets[1], "Model": "Xeon", "MaxSpeedMHz": 3400}
             return {**identity, **kind, "TotalCores": system.threads // 2, "TotalThreads": system.threads, "Status": good}
         case ["EthernetInterfaces"]:
             return _collection(f"{path}/EthernetInterfaces", [f"nic{index}" for index in range(len(system.macs))])

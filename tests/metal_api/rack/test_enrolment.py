@@ -211,6 +211,25 @@ async def test_no_plan_fits(ironic: FakeRack, folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("more", ["firmware: uefi", f"plan: c3.small.x86, macs: ['{U1}']"], ids=["inspected", "described"])
+async def test_a_server_of_another_architecture_is_not_enrolled(ironic: FakeRack, folder: Path, more: str) -> None:
+    with redfish({"1": System((U1,), is_arm=True)}) as service:
+        # Also when it is enrolled again, without an inspection.
+        for _run in range(2):
+            _unused, lines = await enrolled(ironic, folder, real("r1-u1", service, more=more))
+            # Ironic's word for it.
+            architecture = node(ironic, "r1-u1")["properties"]["cpu_arch"]
+            assert architecture in {"arm", "aarch64"}
+            assert lines == [
+                f"r1-u1: failed: its architecture is {architecture}, and DHCP and the boot ISO have loaders for x86_64 only: remove it "
+                "from the rack file, and its node with --remove r1-u1"
+            ]
+            assert node(ironic, "r1-u1")["provision_state"] == "manageable"
+    arm = {**node(ironic, "r1-u1"), "provision_state": "available", "resource_class": "c3.small.x86"}
+    server = found(arm, [U1], plans={"c3.small.x86"}, metros={"lab"})
+    assert server.unavailable == f"its architecture {architecture} cannot be booted: DHCP and the boot ISO have loaders for x86_64 only"
+
+
 async def test_a_wrong_password(ironic: FakeRack, folder: Path) -> None:
     """It is corrected in a new enrolment, which sends passwords that are others only."""
     with redfish({"1": System((U1,))}) as service:

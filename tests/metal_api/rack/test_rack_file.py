@@ -119,6 +119,23 @@ PROBLEMS = {
         "name: r1-u10\n    plan: big.x86",
         "servers[0] r1-u10: plan 'big.x86' is neither in plans nor a plan of the vendor",
     ),
+    "plan of an ARM server": (
+        "name: r1-u10",
+        "name: r1-u10\n    plan: c3.large.arm64",
+        "servers[0] r1-u10: plan 'c3.large.arm64': servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for "
+        "x86-64 only",
+    ),
+    "own plan of an ARM server": (
+        "servers:",
+        "plans: [{slug: ampere.arm64, cpu: Altra, cores: 8, memory_gb: 32, drives: []}]\nservers:",
+        "plans[0] ampere.arm64: slug 'ampere.arm64': servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for "
+        "x86-64 only",
+    ),
+    "slug without an architecture": (
+        "servers:",
+        "plans: [{slug: r640, cpu: Xeon, cores: 8, memory_gb: 32, drives: []}]\nservers:",
+        "plans[0] r640: slug 'r640' is not a slug that ends in .x86, such as r640.x86",
+    ),
     "address of another network": (
         "name: r1-u10",
         "name: r1-u10\n    address: 10.20.0.53",

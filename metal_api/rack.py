@@ -14,7 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
 from urllib.parse import urlsplit
@@ -75,6 +75,12 @@ class Bmc:
     password: str = field(repr=False)
     system: str = ""
     verify_ca: bool | str = True
+
+    @property
+    def host_and_port(self) -> tuple[str, str]:
+        """Return the host of a BMC with IPMI, an IPv6 address without brackets, and its port, empty for the default."""
+        found = _IPMI.fullmatch(self.address)
+        return (found["six"] or found["host"], found["port"] or "") if found is not None else (self.address, "")
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,11 @@ _ARM: Final = ".arm64"
 _NO_ARM: Final = "servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for x86-64 only"
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _INTERFACE: Final = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
+_IPMI: Final = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?))(?::(?P<port>[0-9]{1,5}))?")
+_METAL3: Final = re.compile(
+    r"(?P<kind>ipmi|libvirt|redfish|idrac|ilo\d?)(?P<way>-[a-z]+)?(?:\+(?P<scheme>https?))?://(?P<host>[^/]+)(?P<path>/.*)?"
+)
+"""Addresses of BMCs as metal3 and the assisted installer write them: driver, transport, host and system in one URL."""
 _DEFAULTS: Final = frozenset({"metro", "plan", "reserved_for", "boot", "firmware", "bmc"})
 _BMC_DEFAULTS: Final = frozenset({"driver", "user", "password_file", "password_env", "verify_ca", "system"})
 _WIDEST_MODE: Final = 0o640
@@ -453,10 +463,11 @@ class _Reader:
     def _bmc_address(self, fields: _Fields, driver: str, address: str) -> str:
         if not address or driver == "fake-hardware":
             return address
+        if (metal3 := _METAL3.fullmatch(address)) is not None:
+            fields.problem(f"address {address!r} is written as in metal3: write {_of_metal3(metal3)}")
+            return address
         if driver == "ipmi":
-            if _HOST.fullmatch(address) is None:
-                fields.problem(f"address {address!r} is not a host or IPv4 address with an optional port")
-            return address.lower()
+            return self._ipmi_address(fields, address.lower())
         try:
             url = urlsplit(address)
             port = url.port
@@ -471,6 +482,17 @@ class _Reader:
             fields.problem(f"address {address!r} has more than host and port: give the path of the system as system")
         host = f"[{url.hostname}]" if url.hostname and ":" in url.hostname else url.hostname
         return f"{url.scheme}://{host}{f':{port}' if port else ''}"
+
+    @staticmethod
+    def _ipmi_address(fields: _Fields, address: str) -> str:
+        found = _IPMI.fullmatch(address)
+        try:
+            six = str(IPv6Address(found["six"])) if found is not None and found["six"] else ""
+        except ValueError:
+            found, six = None, ""
+        if found is None:
+            fields.problem(f"address {address!r} is not a host, IPv4 address or IPv6 address in brackets, with an optional port")
+        return address.replace(f"[{found['six']}]", f"[{six}]") if found is not None and six else address
 
     def _verify_ca(self, fields: _Fields) -> bool | str:
         if "verify_ca" not in fields:
@@ -595,6 +617,16 @@ def _merged(defaults: Mapping[str, Any], server: object) -> object:
     if own.keys() & {"password_file", "password_env"}:
         common = {key: value for key, value in common.items() if key not in {"password_file", "password_env"}}
     return {**defaults, **server, "bmc": {**common, **own}}
+
+
+def _of_metal3(found: re.Match[str]) -> str:
+    """Return the keys of a BMC whose address is written as in metal3."""
+    if found["kind"] in {"ipmi", "libvirt"}:
+        return f"driver: ipmi, address: {found['host']!r}"
+    driver = "idrac" if found["kind"] == "idrac" else "redfish"
+    system = f", system: {found['path']}" if (found["path"] or "/") != "/" else ""
+    boot = "" if found["way"] == "-virtualmedia" else ", and boot: pxe for the server unless its BMC has virtual media"
+    return f"driver: {driver}, address: '{found['scheme'] or 'https'}://{found['host']}'{system}{boot}"
 
 
 def _network(text: str) -> IPv4Network:

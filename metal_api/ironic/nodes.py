@@ -114,7 +114,7 @@ def driver_info(server: RackServer) -> dict[str, Any]:
         if bmc.system:
             found["redfish_system_id"] = bmc.system
     elif bmc.driver == "ipmi":
-        host, _unused, port = bmc.address.partition(":")
+        host, port = bmc.host_and_port
         found = {"ipmi_address": host, "ipmi_username": bmc.user} | ({"ipmi_port": port} if port else {})
     else:
         return {}

@@ -68,7 +68,7 @@ class _Pong(asyncio.DatagramProtocol):
 
 async def _ipmi(bmc: Bmc) -> str:
     """Send presence pings by UDP, which BMCs with IPMI over LAN answer without a session."""
-    host, _unused, port = bmc.address.partition(":")
+    host, port = bmc.host_and_port
     why = f"no answer to {_ATTEMPTS} presence pings in {TIMEOUT:g} s"
     try:
         address = (host, int(port or _IPMI_PORT))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from metal_api.ironic.nodes import driver_info
 from metal_api.rack import Rack, RackError, load
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "your-own-rack.md"
@@ -165,6 +166,35 @@ PROBLEMS = {
         "servers[0] r1-u10: bmc: address has a user or password in its URL: use user and password_file",
     ),
     "no URL": ("https://10.30.0.10", "10.30.0.10", "servers[0] r1-u10: bmc: address '10.30.0.10' is not a URL such as https://10.30.0.12"),
+    "IPv6 without brackets": (
+        'address: "https://10.30.0.12"',
+        "address: 'fd00::4', driver: ipmi}\n    plan: c3.small.x86 #",
+        "servers[1] r1-u12: bmc: address 'fd00::4' is not a host, IPv4 address or IPv6 address in brackets, with an optional port",
+    ),
+    "IPMI of metal3": (
+        "https://10.30.0.10",
+        "ipmi://[fd00::4]:6230",
+        "servers[0] r1-u10: bmc: address 'ipmi://[fd00::4]:6230' is written as in metal3: write driver: ipmi, address: '[fd00::4]:6230'",
+    ),
+    "libvirt of metal3": (
+        "https://10.30.0.10",
+        "libvirt://192.168.122.1:6233/",
+        "servers[0] r1-u10: bmc: address 'libvirt://192.168.122.1:6233/' is written as in metal3: write driver: ipmi, "
+        "address: '192.168.122.1:6233'",
+    ),
+    "virtual media of metal3": (
+        "https://10.30.0.10",
+        "idrac-virtualmedia+https://10.30.0.10/redfish/v1/Systems/System.Embedded.1",
+        "servers[0] r1-u10: bmc: address 'idrac-virtualmedia+https://10.30.0.10/redfish/v1/Systems/System.Embedded.1' is written as in "
+        "metal3: write driver: idrac, address: 'https://10.30.0.10', system: /redfish/v1/Systems/System.Embedded.1",
+    ),
+    "network boot of metal3": (
+        "https://10.30.0.10",
+        "redfish+http://10.30.0.10:8000/redfish/v1/Systems/1",
+        "servers[0] r1-u10: bmc: address 'redfish+http://10.30.0.10:8000/redfish/v1/Systems/1' is written as in metal3: write driver: "
+        "redfish, address: 'http://10.30.0.10:8000', system: /redfish/v1/Systems/1, and boot: pxe for the server unless its BMC has "
+        "virtual media",
+    ),
     "virtual media by IPMI": (
         'address: "https://10.30.0.12"',
         "address: 10.30.0.12, driver: ipmi}\n    plan: c3.small.x86\n    boot: virtual-media\n    reserved_for: ''\n    firmware: bios #",
@@ -181,6 +211,23 @@ def test_a_problem_is_reported_with_its_place(folder: Path, case: str) -> None:
     assert message in found
     # A password that is refused is also one that is missing.
     assert len(found) == 1 or case == "password in the file"
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port"),
+    [
+        ("'[fd00:1101:0::4]:6230'", "fd00:1101::4", "6230"),
+        ("'[FD00:1101::4]'", "fd00:1101::4", ""),
+        ("10.30.0.12:6230", "10.30.0.12", "6230"),
+        ("bmc-2.example", "bmc-2.example", ""),
+    ],
+)
+def test_ipmi_over_ipv6(folder: Path, address: str, host: str, port: str) -> None:
+    text = GOOD.replace('address: "https://10.30.0.12"', f"address: {address}, driver: ipmi}}\n    plan: c3.small.x86 #")
+    server = loaded(folder, text).servers[1]
+    assert server.bmc.host_and_port == (host, port)
+    info = driver_info(server)
+    assert (info["ipmi_address"], info.get("ipmi_port", "")) == (host, port)
 
 
 def test_all_problems_are_reported_at_once(folder: Path) -> None:

@@ -46,6 +46,7 @@ class RackMetro:
     last: IPv4Address
     name_servers: tuple[IPv4Address, ...] = ()
     dhcp_interface: str = ""
+    time_servers: tuple[IPv4Address, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -334,7 +335,7 @@ class _Reader:
         network = fields.parsed("network", _network, "an IPv4 network such as 10.20.0.0/24")
         gateway = fields.parsed("gateway", _address, "an IPv4 address")
         addresses = fields.parsed("addresses", _range, "a range of IPv4 addresses such as 10.20.0.50-10.20.0.99")
-        name_servers = self._addresses(fields, "name_servers")
+        name_servers, time_servers = self._addresses(fields, "name_servers"), self._addresses(fields, "time_servers")
         interface = fields.matching("dhcp_interface", _INTERFACE, "the name of a network interface", "")
         fields.end()
         if network is None or gateway is None or addresses is None or len(self.problems) > before:
@@ -344,12 +345,17 @@ class _Reader:
             fields.problem(f"gateway {gateway} is not in network {network}")
         if first not in network or last not in network:
             fields.problem(f"addresses {first}-{last} are not in network {network}")
-        for what, address in [("gateway", gateway), *(("name server", each) for each in name_servers)]:
+        others = [
+            ("gateway", gateway),
+            *(("name server", each) for each in name_servers),
+            *(("time server", each) for each in time_servers),
+        ]
+        for what, address in others:
             if first <= address <= last:
                 fields.problem(f"addresses {first}-{last} include the {what} {address}")
         if network.prefixlen < 31 and (first == network.network_address or last == network.broadcast_address):
             fields.problem(f"addresses {first}-{last} include the network or broadcast address of {network}")
-        return RackMetro(code, name, country, network, gateway, first, last, name_servers, interface)
+        return RackMetro(code, name, country, network, gateway, first, last, name_servers, interface, time_servers)
 
     def _addresses(self, fields: _Fields, key: str) -> tuple[IPv4Address, ...]:
         found = []

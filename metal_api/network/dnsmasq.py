@@ -208,8 +208,9 @@ class Dnsmasq:
                 f"dhcp-range=set:{metro.code},{metro.network.network_address},static,{metro.network.netmask},{LEASE}",
                 f"dhcp-option=tag:{metro.code},option:router,{metro.gateway}",
             ]
-            # Without a value the option is not sent; by default dnsmasq would name itself.
-            lines.append(",".join([f"dhcp-option=tag:{metro.code},option:dns-server", *map(str, metro.name_servers)]))
+            # Without a value the option is not sent; by default dnsmasq would name itself as name server.
+            for option, addresses in (("dns-server", metro.name_servers), ("ntp-server", metro.time_servers)):
+                lines.append(",".join([f"dhcp-option=tag:{metro.code},option:{option}", *map(str, addresses)]))
         return "\n".join(lines) + "\n"
 
 

@@ -26,6 +26,7 @@ METRO = RackMetro(
     first=IPv4Address("10.20.0.50"),
     last=IPv4Address("10.20.0.99"),
     name_servers=(IPv4Address("10.20.0.2"),),
+    time_servers=(IPv4Address("10.20.0.3"), IPv4Address("10.20.0.4")),
     dhcp_interface=sys.argv[2],
 )
 

@@ -97,7 +97,9 @@ def leased(server: Namespace, mac: str, folder: Path) -> str:
     script.chmod(0o755)
     leases = folder / f"lease of {mac}"
     leases.unlink(missing_ok=True)
-    client = ["dhclient", "-1", "-d", "-sf", str(script), "-lf", str(leases), "-pf", str(folder / "pid"), "-cf", "/dev/null"]
+    configuration = folder / "dhclient.conf"
+    configuration.write_text("also request ntp-servers;\n", encoding="utf-8")
+    client = ["dhclient", "-1", "-d", "-sf", str(script), "-lf", str(leases), "-pf", str(folder / "pid"), "-cf", str(configuration)]
     # In the foreground it does not end after its lease.
     argv = ["ip", "netns", "exec", server.name, *client, "eth0"]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}) as process:
@@ -180,6 +182,8 @@ class TestLeases:
             lease = leased(server, U1, tmp_path)
             assert "fixed-address 10.20.0.50;" in lease
             assert "option dhcp-lease-time 4294967295;" in lease
+            assert "option domain-name-servers 10.20.0.2;" in lease
+            assert "option ntp-servers 10.20.0.3,10.20.0.4;" in lease
 
     @with_client
     def test_a_replaced_network_card_gets_the_address(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:

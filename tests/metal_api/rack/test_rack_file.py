@@ -61,6 +61,7 @@ def test_the_example_of_the_documentation(folder: Path) -> None:
     rack = loaded(folder, example)
     (metro,) = rack.metros
     assert (metro.first, metro.last, metro.dhcp_interface) == (IPv4Address("10.20.0.50"), IPv4Address("10.20.0.99"), "eno2")
+    assert metro.time_servers == (IPv4Address("10.20.0.3"),)
     assert [each.slug for each in rack.plans] == ["r640.x86"]
     first, second, third = rack.servers
     assert (first.name, first.plan, first.macs, first.boot, first.firmware) == ("r1-u10", "", (), "virtual-media", "uefi")
@@ -149,6 +150,16 @@ PROBLEMS = {
     ),
     "gateway elsewhere": ("10.20.0.1,", "10.21.0.1,", "metros[0] lab: gateway 10.21.0.1 is not in network 10.20.0.0/24"),
     "gateway for a server": ("10.20.0.1,", "10.20.0.51,", "metros[0] lab: addresses 10.20.0.50-10.20.0.52 include the gateway 10.20.0.51"),
+    "time server among the servers": (
+        "gateway: 10.20.0.1,",
+        "gateway: 10.20.0.1, time_servers: [10.20.0.50],",
+        "metros[0] lab: addresses 10.20.0.50-10.20.0.52 include the time server 10.20.0.50",
+    ),
+    "name of a time server": (
+        "gateway: 10.20.0.1,",
+        "gateway: 10.20.0.1, time_servers: [ntp.example],",
+        "metros[0] lab: time_servers: 'ntp.example' is not an IPv4 address: 'ntp.example' does not appear to be an IPv4 or IPv6 address",
+    ),
     "overlapping metros": (
         f"  - {METRO}",
         f"  - {METRO}\n  - {SECOND}",

@@ -26,6 +26,10 @@ RESTORE = """\
 Make a state folder of a backup, and with --database the content of an empty database. Afterwards serve continues every operation, with what
 the servers are now. The backup of a server with SQLite can be restored into PostgreSQL, and the other way round.
 """
+IMAGES = """\
+Download kernel, initramfs and root file system of RHEL CoreOS into the state folder, with the checksums of the stream metadata. The boot
+service serves them over HTTP: set openshift_image_mirror_url to its URL with /images. The iPXE of Debian 12 has no HTTPS.
+"""
 DHCP = "Print reservations for the servers of the rack file, which need their MAC addresses there, and what these boot."
 
 
@@ -56,12 +60,14 @@ def command_line() -> argparse.ArgumentParser:
     save.add_argument("archive", type=Path, metavar="FILE", help="archive to write (.tar.gz), which must not exist")
     load = commands.add_parser("restore", help="make the state folder of a backup", description=RESTORE)
     load.add_argument("archive", type=Path, metavar="FILE", help="archive of the command backup")
+    images = commands.add_parser("images", help="download the images that servers boot", description=IMAGES)
+    images.add_argument("stream", metavar="FILE", help="output of openshift-install coreos print-stream-json; - for standard input")
     dhcp = commands.add_parser("dhcp", help="print the configuration of a DHCP server of your own", description=DHCP)
     dhcp.add_argument("--kind", choices=("dnsmasq", "isc-dhcpd", "kea"), required=True, help="the DHCP server")
     dhcp.add_argument("--boot-url", required=True, metavar="URL", help="where machines reach the boot service")
     dhcp.add_argument("--tftp-server", default="", metavar="ADDR", help="TFTP server with iPXE, for servers with boot: pxe (default: none)")
     _add_rack(dhcp)
-    for command in (save, load):
+    for command in (save, load, images):
         _add_state(command)
     for command in (serve, save, load):
         _add_database(command)
@@ -128,11 +134,12 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fake-hardware", action="store_true", help=argparse.SUPPRESS)
 
 
-def _run(chosen: argparse.Namespace) -> int:
+def _run(chosen: argparse.Namespace) -> int:  # noqa: PLR0911 - one for each command
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
     from metal_api.catalogue.data import use  # noqa: PLC0415
     from metal_api.database_option import database_url  # noqa: PLC0415
+    from metal_api.images import fetch, read_stream  # noqa: PLC0415
     from metal_api.serve import (  # noqa: PLC0415
         Options,
         catalogue_of,
@@ -150,6 +157,9 @@ def _run(chosen: argparse.Namespace) -> int:
         if chosen.command == "backup":
             database = database_url(chosen.database, chosen.database_url_file)
             print(f"{chosen.archive}: {', '.join(backup(chosen.state, chosen.archive, database))}")
+            return 0
+        if chosen.command == "images":
+            fetch(read_stream(chosen.stream), chosen.state)
             return 0
         if chosen.command == "dhcp":
             print(reservations_of(load_rack(chosen.rack), chosen.kind, chosen.boot_url, chosen.tftp_server))

@@ -23,7 +23,7 @@ from starlette.routing import Route as HttpRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from metal_api import boot_iso
+from metal_api import boot_iso, images
 from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.bodies import Bounded
 from metal_api.core.world import World
@@ -188,11 +188,13 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
 @dataclass(frozen=True)
 class BootMedia:
     """What a boot service for servers has besides. ``folder``: with the boot ISO and the loader of local disks. ``firmware``: folder of
-    iPXE for HTTP boot. ``agent``: folder of Ironic's agent, None without one; ``ironic_url``: of the Ironic that it reports to.
+    iPXE for HTTP boot. ``images``: folder with copies of the images that machines boot, None without one. ``agent``: folder of Ironic's
+    agent, None without one; ``ironic_url``: of the Ironic that it reports to.
     """
 
     folder: Path
     firmware: Path = Path("/usr/lib/ipxe")
+    images: Path | None = None
     agent: Path | None = None
     ironic_url: str = ""
 
@@ -204,6 +206,8 @@ class BootMedia:
         ]
         if self.firmware.is_dir():
             found.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
+        if self.images is not None:
+            found.append(Mount(f"/{images.FOLDER}", StaticFiles(directory=self.images)))
         if self.agent is not None:
             found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(world, self.ironic_url)]
         return found
@@ -214,7 +218,8 @@ class BootMedia:
 
 def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
     """Return the application: ``GET /auto.ipxe``, ``POST /phone-home``, ``POST /events``; with ``media`` also what servers boot: ``GET
-    /ipxe.iso`` for BMCs, ``/boot.ipxe``, the script that is in it, ``/disk.efi``, ``/ipxe/...`` for HTTP boot, ``/agent/...``.
+    /ipxe.iso`` for BMCs, ``/boot.ipxe``, the script that is in it, ``/disk.efi``, ``/ipxe/...`` for HTTP boot, ``/images/...``,
+    ``/agent/...``.
     """
 
     def auto_ipxe(device: Device | None, request: Request, body: bytes) -> Response:

@@ -41,6 +41,7 @@ from metal_api.core.settings import DEFAULTS
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.database_option import check_place, open_database, write_place
 from metal_api.first_start import Owner
+from metal_api.images import images_folder
 from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIronic, Site, ensure_ironic
@@ -256,7 +257,7 @@ class MetalServer(Runnable):
             await machines.start(world)
         except IronicError as error:
             raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
-        media = BootMedia(options.state / MEDIA, agent=options.agent, ironic_url=access.url)
+        media = BootMedia(options.state / MEDIA, images=images_folder(options.state), agent=options.agent, ironic_url=access.url)
         await self._listen("--boot-listen", options.boot_listen, create_machines_app(world, media), None)
         if not options.is_plain:
             self._certificate = await asyncio.to_thread(self._new_certificate)

@@ -916,6 +916,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "stream data. Empty, machines download them from the URLs of the stream data.",
             default="",
             options=("boot_files_image_mirror_url", "ignition_image_mirror_url"),
+            in_preflight=True,
         ),
         Variable(
             "openshift_image_verify",

@@ -50,6 +50,12 @@ def _needs(context: Context) -> Iterator[str]:
         yield "metal_spot_instance needs a spot market: leave it unset"
     if any(machine.get("ip_addresses") for machine in context.machines_to_order):
         yield "metal_ip_addresses requests private addresses, and each device has one public IPv4 address: leave it unset"
+    mirror = context.text("image_mirror_url")
+    if not mirror.lower().startswith("http://"):
+        yield (
+            f"kernel and initramfs are at {'https URLs' if not mirror else mirror}, and the iPXE of servers of one's own (Debian 12) has no"
+            " HTTPS: set openshift_image_mirror_url to an http URL, such as the boot service's with /images"
+        )
 
 
 def depends_on(context: Context) -> bool:
@@ -60,7 +66,7 @@ def depends_on(context: Context) -> bool:
 def plain_network(context: Context) -> Finding:
     """Refuse what a plain network does not have before the run has created anything."""
     if not depends_on(context) or not context.machines_to_order:
-        return passed("no setting needs VLANs, private or elastic addresses, BGP or a spot market")
+        return passed("no setting needs VLANs, private or elastic addresses, BGP, a spot market or HTTPS of the firmware")
     facilities = (context.readings.get("facilities") or {}).get("facilities")
     # A Metal API without facilities reports nothing about its networks: the real one has removed them in 2026.
     plain = sorted({code for each in facilities or [] if (code := _plain_metro(each)) in context.metros()})

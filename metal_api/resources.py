@@ -35,6 +35,7 @@ NAMES = (
     "device_batches",
     "spot_market_requests",
     "usages",
+    "empty_lists",
 )
 
 RESOURCES: tuple[Resource, ...] = tuple(import_module(f"metal_api.{name}").RESOURCE for name in NAMES)

@@ -67,7 +67,6 @@ MISSING = {
     "interconnections and their virtual circuits: there is no other network to connect to": r"/connections\b|/virtual-circuits\b",
     "the baseboard controllers of machines: a pretended machine has no screen and no sensors": r"/diagnostics/",
     "traffic of single ports": r"/traffic$",
-    "firmware of devices": r"/devices/[^/]+/firmware-sets$",
     "dynamic BGP neighbours of metal gateways": r"/bgp-dynamic-neighbors\b",
     "elastic addresses of metal gateways": r"/metal-gateways/[^/]+/ips\b",
     "events of VRF routes": r"/routes/[^/]+/events$",

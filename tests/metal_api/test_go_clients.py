@@ -35,12 +35,11 @@ NOT_RUN = {
         "TestAccVirtualCircuitDedicated",
         "TestAccVirtualCircuitShared",
     },
-    "volumes, notifications, e-mail addresses and payment methods are not imitated": {
+    "volumes, notifications and e-mail addresses are not imitated": {
         "TestAccCreateEmail",
         "TestAccDeviceAttachVolume",
         "TestAccDeviceAttachVolumeForceDelete",
         "TestAccListNotifications",
-        "TestAccOrgListPaymentMethods",
         "TestAccVolumeBasic",
         "TestAccVolumeLargeList",
         "TestAccVolumeUpdate",

@@ -51,7 +51,7 @@ async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path:
 @pytest.mark.parametrize(
     ("method", "path", "what"),
     [
-        ("GET", "/projects/x/connections", "interconnections"),
+        ("POST", "/projects/x/connections", "interconnections"),
         ("POST", "/connections/x/ports/y/virtual-circuits", "virtual circuits"),
         ("GET", "/devices/x/diagnostics/screenshot", "has no screen"),
         ("GET", "/devices/x/diagnostics/health/rollup", "no sensors"),

@@ -58,7 +58,8 @@ async def accounts(walk: Walk) -> None:
     await walk.update(path, {"name": "Other", "customdata": {"a": 1}})
     await walk.get("/organizations", path, f"{path}/customdata", f"{path}/projects", f"{path}/devices", f"{path}/plans")
     await walk.get(f"{path}/operating-systems", f"{path}/capacity/metros", f"{path}/firmware-sets", f"{path}/events")
-    await walk.get(f"{path}/facilities", f"{path}/capacity")
+    await walk.get(f"{path}/facilities", f"{path}/capacity", f"{path}/connections", f"{path}/invitations", f"{path}/payment-methods")
+    await walk.get(f"{path}/invoices", f"{path}/transfers", "/invitations")
     made = await walk.call("POST", f"{path}/projects", {"name": "one"})
     await walk.get(path, f"{path}/projects", include="projects")
     await walk.call("DELETE", f"/projects/{made['id']}")
@@ -69,6 +70,7 @@ async def accounts(walk: Walk) -> None:
     await walk.get(
         "/projects", path, f"{path}/customdata", f"{path}/plans", f"{path}/facilities", f"{path}/firmware-sets", f"{path}/events"
     )
+    await walk.get(f"{path}/connections", f"{path}/invitations", f"{path}/licenses", f"{path}/self-service/reservations")
     members = await walk.get(f"{path}/memberships")
     await walk.get(f"/memberships/{members['memberships'][0]['id']}")
     await walk.get(path, include="organization,members,memberships")
@@ -162,6 +164,8 @@ async def network(walk: Walk, device_id: str) -> None:
     private = await walk.call("POST", f"{project}/metal-gateways", {"virtual_network_id": second["id"], "private_ipv4_subnet_size": 8})
     await walk.get(f"{project}/metal-gateways", f"/metal-gateways/{gateway['id']}", include="ip_reservation,virtual_network,project")
     await walk.get(f"{project}/metal-gateways", f"/metal-gateways/{private['id']}", f"/ips/{block['id']}", f"{project}/ips")
+    await walk.get(f"/metal-gateways/{gateway['id']}/ips", f"/metal-gateways/{gateway['id']}/bgp-dynamic-neighbors")
+    await walk.get(f"/devices/{device_id}/firmware-sets")
     await ports(walk, device_id, [path, "7", "8"])
     for each in (gateway, private):
         await walk.idle()

@@ -127,6 +127,7 @@ def new_device(  # noqa: PLR0913 - what a device is made of
 def _ports(device_id: str, plan: Plan, macs: tuple[str, ...]) -> list[Port]:
     """Return the ports: bond0 of eth0 and eth1; with four ports bond0 of eth0 and eth2, bond1 of eth1 and eth3 (recorded answers).
 
+    The bonds come last: metal-cli's tests of 2023 to 2025 take the third port as bond0, packet-python's of 2019 took the first.
     A server has as many ports as ``macs``.
     """
     count = len(macs) or plan.ports
@@ -144,7 +145,7 @@ def _ports(device_id: str, plan: Plan, macs: tuple[str, ...]) -> list[Port]:
         )
         for n in range(count)
     ]
-    return [*bonds, *eths]
+    return [*eths, *bonds]
 
 
 def deprovision(world: World, device: Device) -> None:

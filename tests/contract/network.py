@@ -103,7 +103,7 @@ NETWORK_SCENARIOS = [
         change={**BOND, "layer2": False, "vlan_ids": ["1102", "1103"], "native_vlan_id": ""},
         absent=None,
         never=None,
-        listing="ports/{device.network_ports.0.id}?include=virtual_networks,native_virtual_network",
+        listing="ports/{device.network_ports.2.id}?include=virtual_networks,native_virtual_network",
         key="",
         view=one_bond,
         order="vlan-assignments/batches",

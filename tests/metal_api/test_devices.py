@@ -16,8 +16,8 @@ async def test_a_fresh_device_is_queued_without_addresses_and_with_ports(sandbox
     assert device["ip_addresses"] == []
     assert device["provisioning_percentage"] == 0.0
     assert [each["id"] for each in device["provisioning_events"]] == [None] * 4
-    assert [each["name"] for each in device["network_ports"]] == ["bond0", "eth0", "eth1"]
-    assert device["network_ports"][0]["network_type"] == "layer3"
+    assert [each["name"] for each in device["network_ports"]] == ["eth0", "eth1", "bond0"]
+    assert device["network_ports"][2]["network_type"] == "layer3"
     assert device["project"] == {"href": f"/metal/v1/projects/{sandbox.world.project_id}"}
     assert device["plan"]["slug"] == "c3.small.x86"
 

@@ -178,7 +178,7 @@ async def network(walk: Walk, device_id: str) -> None:
 
 async def ports(walk: Walk, device_id: str, vlans: list[str]) -> None:
     device = await walk.get(f"/devices/{device_id}")
-    bond, _eth0, eth1 = device["network_ports"]
+    _eth0, eth1, bond = device["network_ports"]
     path = f"/ports/{bond['id']}"
     await walk.call("POST", f"{path}/assign", {"vnid": vlans[1]})
     await walk.get(vlans[0], f"{walk.project}/virtual-networks", include="instances,assigned_to,metro,metal_gateways")

@@ -84,7 +84,7 @@ async def test_a_machine_with_a_wrong_address_is_reported(tmp_path: Path, rack: 
     async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
         (node_id,) = await api.offered(1)
         device = await api.active(hostname="w1")
-        mac = device["network_ports"][1]["data"]["mac"].replace(":", "-")
+        mac = device["network_ports"][0]["data"]["mac"].replace(":", "-")
         answer = await api.ask_boot("127.91.0.99", f"/auto.ipxe?mac={mac}")
         assert answer.status_code == 404
         name = (await api.node(node_id))["name"]

@@ -87,6 +87,10 @@ async def test_a_failed_device_is_reinstalled_on_its_server(rack: Sandbox) -> No
     device = await rack.create(hostname="w1", userdata="#!ipxe\necho script of w1\n")
     await rack.until(lambda: rack.state(device["id"]) == "failed")
     failed = await rack.device(device["id"])
+    # How docs/your-own-rack.md finds devices that a client has forgotten.
+    listed = (await rack.api.get(f"{rack.project}/devices", params={"state": "failed"})).json()["devices"]
+    assert [each["id"] for each in listed] == [device["id"]]
+    assert (await rack.api.get(f"{rack.project}/devices", params={"state": "active"})).json()["devices"] == []
     assert await actions(rack, device["id"]) == ["reinstall"]
     for kind in ("reboot", "power_on"):
         [text] = await rack.errors("POST", f"/devices/{device['id']}/actions", json={"type": kind})

@@ -239,7 +239,7 @@ class Demo:
         """Add a machine with real firmware as a worker, run a pod on it, and give it back."""
         mark = "        # infra:\n"
         lines = ["boots:", "  hosts:", "    boots-0:", "  vars:", f"    metal_plan: {QEMU_PLAN}"]
-        # The devices of the vendor have their console at another port.
+        # By default programs write to the screen, and the demo keeps what this serial port shows.
         lines.append("    openshift_consoles: [tty0, 'ttyS0,115200n8']")
         pool = "".join(f"        {line}\n" for line in lines)
         before = self._edit(mark, pool + mark)

@@ -171,7 +171,11 @@ def files_of_any(content: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "consoles"),
-    [("plain", ["ttyS1,115200n8"]), ("arm", ["ttyAMA0,115200"]), ("nvme", ["tty0", "ttyS1,115200n8"])],
+    [
+        ("plain", ["ttyS1,115200n8", "ttyS0,115200n8", "tty0"]),
+        ("arm", ["tty0", "ttyAMA0,115200"]),
+        ("nvme", ["tty0", "ttyS1,115200n8"]),
+    ],
 )
 def test_consoles_default_to_those_of_the_architecture(published: tuple[dict[str, str], str], name: str, consoles: list[str]) -> None:
     files, machine = published[0], MACHINES[name]

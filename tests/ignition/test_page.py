@@ -13,7 +13,7 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import HINTS, INSTALL_DEVICE, machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import SERIAL_CONSOLES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import CONSOLES
 from sandbox.openshift.assets import files_of
 
 from .conftest import Role
@@ -81,5 +81,7 @@ def test_the_page_lists_all_hints_and_rules() -> None:
 
 
 def test_the_page_lists_the_consoles_of_the_role() -> None:
-    listed = {names(architecture)[0]: names(console) for architecture, console in rows("Consoles", "architecture")}
-    assert listed == SERIAL_CONSOLES
+    listed: dict[str, dict[str, list[str]]] = {"metal": {}, "packet": {}}
+    for architecture, metal, packet in rows("Consoles", "architecture"):
+        listed["metal"][names(architecture)[0]], listed["packet"][names(architecture)[0]] = names(metal), names(packet)
+    assert listed == CONSOLES

@@ -79,7 +79,7 @@ def installed_config(published: Path, role: str, folder: Path) -> Path:
         done = live.run(config, stage)
         assert done.returncode == 0, done.stdout
     installer = {path.name: path.read_text(encoding="utf-8") for path in (live.root / "etc/coreos/installer.d").iterdir()}
-    assert installer["10-openshift.yaml"] == "console:\n- ttyS1,115200n8\nplatform: metal\n"
+    assert installer["10-openshift.yaml"] == "console:\n- ttyS1,115200n8\n- ttyS0,115200n8\n- tty0\nplatform: metal\n"
     named = installer["30-ignition.yaml"].removeprefix("ignition-file: ").strip()
     assert (live.root / "usr/local/bin/choose-disk").exists(), "the live config of the profile was merged"
     path: Path = live.root / named.removeprefix("/")

@@ -176,13 +176,17 @@ class Machine:
             stdin=subprocess.DEVNULL,
         )
 
+    def rule(self, device: str, hints: Mapping[str, Any]) -> None:
+        """The rule of the live config."""
+        rule = {"device": device, "hints": hints, "metadata": f"{self.metadata.url}/metadata"}
+        (self.root / "etc/choose-disk.json").write_text(json.dumps(rule), encoding="utf-8")
+
     def choose(self, device: str = "smallest", **hints: Any) -> str | None:
         """What is installed to, or None: then it was told on the console and as an event."""
         config = self.root / "etc/coreos/installer.d/20-disk.yaml"
         config.unlink(missing_ok=True)
         (self.root / "dev/console").write_text("", encoding="utf-8")
-        rule = {"device": device, "hints": hints, "metadata": f"{self.metadata.url}/metadata"}
-        (self.root / "etc/choose-disk.json").write_text(json.dumps(rule), encoding="utf-8")
+        self.rule(device, hints)
         done = self.run("choose-disk.sh")
         console = (self.root / "dev/console").read_text(encoding="utf-8")
         if done.returncode == 0:
@@ -296,6 +300,34 @@ def test_nobody_to_tell_is_no_reason_to_install(machine: Machine) -> None:
     (machine.root / "etc/choose-disk.json").write_text(json.dumps(rule), encoding="utf-8")
     assert machine.run("choose-disk.sh").returncode == 1
     assert "no disk fits" in (machine.root / "dev/console").read_text(encoding="utf-8")
+
+
+@pytest.fixture(params=["cannot be opened", "cannot be written"])
+def broken_console(machine: Machine, request: pytest.FixtureRequest) -> Machine:
+    """A kernel console whose UART does not exist."""
+    console = machine.root / "dev/console"
+    console.unlink()
+    if request.param == "cannot be opened":
+        console.mkdir()
+    else:
+        console.symlink_to("/dev/full")
+    return machine
+
+
+@pytest.mark.debian("jq", "curl")
+def test_a_console_that_cannot_be_written_changes_nothing(broken_console: Machine) -> None:
+    broken_console.disk("sda")
+    broken_console.rule("smallest", {})
+    assert broken_console.run("choose-disk.sh").returncode == 0
+    assert (broken_console.root / "etc/coreos/installer.d/20-disk.yaml").read_text(encoding="utf-8") == "dest-device: /dev/sda\n"
+    assert broken_console.metadata.told == []
+
+
+@pytest.mark.debian("jq", "curl")
+def test_without_a_console_that_can_be_written_a_failure_is_an_event(broken_console: Machine) -> None:
+    broken_console.rule("smallest", {})
+    assert broken_console.run("choose-disk.sh").returncode == 1
+    assert broken_console.told.endswith("there are: no disk at all")
 
 
 @pytest.mark.debian("jq", "curl")

@@ -895,7 +895,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_consoles",
             "list",
-            "Kernel consoles. Empty is the serial console that the Metal API offers for the architecture.",
+            "Kernel consoles of the live and the installed system; C(/dev/console) is the last one. Empty, with "
+            "O(openshift_ignition_platform=metal) they are the usual ones of the architecture: serial ports and the screen. With V(packet) "
+            "it is the port that the Metal API shows over SSH.",
             default=[],
             elements="str",
             options=("boot_files_consoles",),

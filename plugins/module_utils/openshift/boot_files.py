@@ -21,11 +21,18 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 BOOTSTRAP_IGN = "bootstrap.ign"
 
-SERIAL_CONSOLES = {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]}
-"""The port of Equinix Metal's serial-over-SSH console, by its kernel's name."""
-
 METAL, PACKET = "metal", "packet"
 """Platforms of Ignition: metal has no source of a config, packet reads the userdata from the vendor's metadata service."""
+
+CONSOLES = {
+    METAL: {"x86_64": ["ttyS1,115200n8", "ttyS0,115200n8", "tty0"], "aarch64": ["tty0", "ttyAMA0,115200"]},
+    PACKET: {"x86_64": ["ttyS1,115200n8"], "aarch64": ["ttyAMA0,115200"]},
+}
+"""Kernel consoles by platform and architecture. On packet it is the port of the vendor's serial-over-SSH console.
+
+On metal the server is unknown: the kernel writes to all of them, and /dev/console is the last one. On x86_64 the kernel registers a serial
+console without its UART, and /dev/console would fail (EIO), so the screen is last; on aarch64 only ports that exist are registered.
+"""
 
 METADATA_HOST = "metadata.packet.net"
 """Where Ignition's platform packet reads the userdata, at port 443 and with the CAs of the system: neither can be set."""
@@ -160,7 +167,7 @@ def _script(profile: Mapping[str, Any], metal: Mapping[str, Any], config_url: st
         "ignition.firstboot",
         "ignition.platform.id=metal",
         f"ignition.config.url={config_url}",
-        *(f"console={console}" for console in profile["consoles"] or SERIAL_CONSOLES[profile["architecture"]]),
+        *(f"console={console}" for console in profile["consoles"] or CONSOLES[settings["ignition_platform"]][profile["architecture"]]),
         *settings["kernel_arguments"],
     ]
     return "\n".join(
@@ -206,7 +213,7 @@ def _installer_config(profile: Mapping[str, Any], platform: str) -> str:
 
     By the platform packet the installed system has the serial console, and others have to be named; metal gives it none.
     """
-    consoles = profile["consoles"] or (SERIAL_CONSOLES[profile["architecture"]] if platform == METAL else [])
+    consoles = profile["consoles"] or (CONSOLES[METAL][profile["architecture"]] if platform == METAL else [])
     named = "".join(f"- {console if PLAIN.fullmatch(console) else json.dumps(console)}\n" for console in consoles)
     return (f"console:\n{named}" if named else "") + f"platform: {platform}\n"
 

@@ -57,9 +57,15 @@ choose() {
         | sort_by((if $order == "largest" then -1 else 1 end) * .size, (.path | length), .path) | first.path // ""'
 }
 
-# Prints to the console, and posts an event of the device in the format of Ignition's progress.
+# Prints to the journal and to the console. A kernel console without its UART cannot be opened or written (EIO): that changes nothing.
+print() {
+    echo "choose-disk: $1"
+    { echo "choose-disk: $1" >"$root/dev/console"; } 2>/dev/null || true
+}
+
+# Prints, and posts an event of the device in the format of Ignition's progress.
 report() {
-    echo "choose-disk: $1" | tee "$root/dev/console"
+    print "$1"
     local metadata events
     metadata=$(jq --raw-output .metadata "$rule")
     [ -n "$metadata" ] || return 0
@@ -81,5 +87,5 @@ if [ -z "$chosen" ]; then
     report "no disk fits $(jq --compact-output 'del(.metadata)' "$rule"), nothing is installed; there are: $there"
     exit 1
 fi
-echo "choose-disk: installing to $chosen" | tee "$root/dev/console"
 echo "dest-device: $chosen" >"$root/etc/coreos/installer.d/20-disk.yaml"
+print "installing to $chosen"

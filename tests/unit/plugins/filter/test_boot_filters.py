@@ -269,15 +269,18 @@ def test_with_a_metadata_service_the_installed_system_reports_its_first_boot() -
 @pytest.mark.parametrize(
     ("architecture", "named", "consoles"),
     [
-        ("x86_64", [], ["ttyS1,115200n8"]),
-        ("aarch64", [], ["ttyAMA0,115200"]),
+        # A server may lack a serial port, and writing to /dev/console, the last one, must not fail.
+        ("x86_64", [], ["ttyS1,115200n8", "ttyS0,115200n8", "tty0"]),
+        ("aarch64", [], ["tty0", "ttyAMA0,115200"]),
         ("x86_64", ["tty0", "ttyS0,9600"], ["tty0", "ttyS0,9600"]),
     ],
 )
-def test_on_metal_the_installed_system_gets_the_serial_console_by_name(architecture: str, named: list[str], consoles: list[str]) -> None:
+def test_on_metal_both_systems_get_the_consoles_by_name(architecture: str, named: list[str], consoles: list[str]) -> None:
     contents = contents_on_metal([machine("worker-0", architecture=architecture, boot_profile=architecture, consoles=named)])
     installer = files_of(json.loads(contents[f"{architecture}-live.ign"]))["/etc/coreos/installer.d/10-openshift.yaml"][1]
     assert yaml.safe_load(installer) == {"console": consoles, "platform": "metal"}
+    (line,) = (line for line in contents["worker-0.demo.metal.test.ipxe"].splitlines() if line.startswith("kernel "))
+    assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles
 
 
 def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:

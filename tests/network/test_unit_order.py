@@ -1,0 +1,269 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The units of a machine beside those of its system: systemd finds no ordering cycle among all of them.
+
+systemd breaks a cycle by deleting one job, another one at each boot. Units judged alone have none: OpenShift's own close it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import final_config
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
+    NODE_ADDRESS,
+    with_bootstrap_network,
+)
+
+pytestmark = pytest.mark.debian("systemd")
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+Units = dict[str, str]
+
+# Names and order of the units are those of openshift/machine-config-operator, templates/common/_base/units and
+# templates/*/01-*-kubelet, for the platforms none and external with OVN-Kubernetes. crio-wipe.service and NetworkManager's are the image's.
+SYSTEM = """
+NetworkManager.service: {Wants: network.target, Before: network.target, WantedBy: multi-user.target}
+NetworkManager-wait-online.service: {Requires: NetworkManager.service, After: NetworkManager.service, Before: network-online.target,
+  WantedBy: network-online.target}
+openvswitch.service: {Before: network.target}
+crio-wipe.service: {Before: crio.service}
+ignition-firstboot-complete.service: {WantedBy: multi-user.target}
+"""
+OF_ALL_RELEASES = """
+machine-config-daemon-pull.service: {Wants: crio-wipe.service NetworkManager-wait-online.service,
+  After: crio-wipe.service NetworkManager-wait-online.service, RequiredBy: machine-config-daemon-firstboot.service}
+machine-config-daemon-firstboot.service: {After: machine-config-daemon-pull.service,
+  Before: firstboot-osupdate.target kubelet.service crio.service, RequiredBy: firstboot-osupdate.target}
+firstboot-osupdate.target: {Requires: basic.target, WantedBy: multi-user.target}
+nodeip-configuration.service: {Wants: NetworkManager-wait-online.service crio-wipe.service,
+  After: NetworkManager-wait-online.service ignition-firstboot-complete.service crio-wipe.service,
+  Before: kubelet-dependencies.target ovs-configuration.service, RequiredBy: kubelet-dependencies.target}
+ovs-configuration.service: {Requires: openvswitch.service, Wants: NetworkManager-wait-online.service,
+  After: firstboot-osupdate.target NetworkManager-wait-online.service openvswitch.service nodeip-configuration.service,
+  Before: kubelet-dependencies.target node-valid-hostname.service, RequiredBy: kubelet-dependencies.target}
+node-valid-hostname.service: {After: NetworkManager-wait-online.service, Before: kubelet-dependencies.target,
+  RequiredBy: kubelet-dependencies.target}
+kubelet-dependencies.target: {Requires: basic.target network-online.target, Wants: NetworkManager-wait-online.service crio-wipe.service}
+kubelet-auto-node-size.service: {Wants: network-online.target, After: network-online.target, Before: crio.service kubelet.service}
+crio.service: {Wants: network-online.target, After: network-online.target kubelet-dependencies.target}
+kubelet.service: {Requires: crio.service kubelet-auto-node-size.service kubelet-dependencies.target,
+  After: crio.service kubelet-auto-node-size.service kubelet-dependencies.target ostree-finalize-staged.service,
+  WantedBy: multi-user.target}
+"""
+NMSTATE = """
+nmstate-configuration.service: {Requires: openvswitch.service, Wants: NetworkManager-wait-online.service,
+  After: NetworkManager-wait-online.service openvswitch.service nodeip-configuration.service,
+  Before: nmstate.service kubelet-dependencies.target kubelet.service crio.service ovs-configuration.service node-valid-hostname.service,
+  WantedBy: network-online.target}
+nmstate.service: {Wants: NetworkManager-wait-online.service, Requires: NetworkManager.service,
+  After: NetworkManager-wait-online.service, Before: network-online.target, WantedBy: NetworkManager.service}
+wait-for-primary-ip.service: {Requires: nmstate.service, After: nmstate.service, Before: kubelet-dependencies.target,
+  WantedBy: network-online.target}
+"""
+# Since September 2025 the z-streams of all releases have the same order (OCPBUGS-48566, OCPBUGS-61695).
+NODES = {
+    "4.16, before March 2025": SYSTEM + OF_ALL_RELEASES,
+    **{f"4.{minor}": SYSTEM + OF_ALL_RELEASES + NMSTATE for minor in range(16, 23)},
+}
+
+# openshift/installer, data/data/bootstrap: before 4.19 the boot image has all programs, since then they come with the node image.
+BOOTSTRAP = {
+    "4.18": """
+release-image.service: {Wants: network-online.target, After: network-online.target}
+crio.service: {Wants: network-online.target, After: network-online.target}
+kubelet.service: {Wants: crio.service release-image.service, After: crio.service release-image.service, WantedBy: multi-user.target}
+bootkube.service: {Requires: release-image.service, Wants: kubelet.service, After: kubelet.service release-image.service,
+  WantedBy: multi-user.target}
+""",
+    "4.19": """
+node-image-pull.service: {Wants: network-online.target, After: network-online.target, RequiredBy: node-image-overlay.target}
+node-image-overlay.target: {Requires: basic.target, After: node-image-pull.service, Before: multi-user.target, WantedBy: multi-user.target}
+release-image.service: {Wants: network-online.target, After: network-online.target node-image-overlay.target}
+crio.service: {Wants: network-online.target, After: network-online.target}
+kubelet.service: {Wants: crio.service release-image.service, After: crio.service release-image.service, WantedBy: multi-user.target}
+bootkube.service: {Requires: release-image.service, Wants: kubelet.service, After: kubelet.service release-image.service,
+  WantedBy: multi-user.target}
+""",
+}
+
+# coreos/coreos-installer, systemd: the order after the network changed in 0.21.
+LIVE = {
+    version: f"""
+coreos-installer-pre.target: {{WantedBy: multi-user.target, After: basic.target}}
+coreos-installer.service: {{Wants: network-online.target, After: {network} coreos-installer-pre.target, Before: coreos-installer.target}}
+coreos-installer.target: {{Requires: coreos-installer.service, Before: multi-user.target, WantedBy: multi-user.target}}
+"""
+    for version, network in (("0.20", "network-online.target"), ("0.21", "NetworkManager.service"))
+}
+
+
+def content(role: str, file: str) -> str:
+    return (ROLES / role / "files" / file).read_text(encoding="utf-8")
+
+
+def units_of(config: Mapping[str, Any]) -> Units:
+    """The enabled units of an Ignition config."""
+    return {unit["name"]: unit["contents"] for unit in (config.get("systemd") or {}).get("units") or () if unit["enabled"]}
+
+
+def settings(network: str) -> dict[str, Any]:
+    """Settings of a cluster that has every unit, as the role ``ignition`` gives them to ``cluster_manifests``."""
+    files = {
+        subject: {
+            "script": "",
+            **{path.suffix[1:]: path.read_text(encoding="utf-8") for path in (ROLES / "ignition/files").glob(f"{subject}.*")},
+        }
+        for subject in ("node-network", "kube-vip", "node-firewall")
+    }
+    common = {"metadata_url": "http://metadata.test/metadata"}
+    return {
+        "cluster": "demo.metal.test",
+        "cluster_networks": [{"cidr": "10.128.0.0/14"}],
+        "default_catalogs": True,
+        "control_plane": [],
+        "workers": [],
+        "node_network": {"kind": network, "vlan_mode": "hybrid", "families": [4], **common, **files["node-network"]},
+        "kube_vip": {"address": "198.51.100.1", "image": "kube-vip", **common, **files["kube-vip"]},
+        "node_firewall": {"enabled": True, "sources": [], **common, **files["node-firewall"]},
+    }
+
+
+def units_of_nodes(network: str, pool: str) -> Units:
+    """The units of a node: those of its MachineConfigs, and of the config on its disk."""
+    chosen = settings(network)
+    units: Units = {}
+    for manifest in (json.loads(each["content"]) for each in cluster_manifests(chosen)):
+        if manifest["metadata"].get("labels", {}).get("machineconfiguration.openshift.io/role") == pool:
+            units |= units_of(manifest["spec"]["config"])
+    reporter = {"name": "report-first-boot", "script": "", "unit": content("boot_files", "report-first-boot.service")}
+    on_disk = final_config({"ignition": {}}, "node.test", {"metadata_url": "http://metadata.test/metadata", "reporter": reporter})
+    return units | units_of(on_disk)
+
+
+def units_of_live_system() -> Units:
+    return {file.name: file.read_text(encoding="utf-8") for file in (ROLES / "boot_files/files").glob("*-disk*.service")}
+
+
+def write(folder: Path, own: Units, system: str) -> None:
+    """Write all units with their links, as ``systemctl enable`` makes them."""
+    ordering: dict[str, dict[str, str]] = yaml.safe_load(system)
+    service = "[Service]\nType=oneshot\nExecStart=/bin/true\n"
+    texts = {name: _unit(entries) + ("" if name.endswith(".target") else service) for name, entries in ordering.items()}
+    for name, text in {**texts, **own}.items():
+        # The programs are not on this computer.
+        lines = (line for line in text.splitlines() if not line.startswith(("ExecStart", "EnvironmentFile")))
+        (folder / name).write_text("\n".join(lines).replace("[Service]", "[Service]\nExecStart=/bin/true") + "\n", encoding="utf-8")
+        for kind, target in _installed(text):
+            (folder / f"{target}.{kind}").mkdir(exist_ok=True)
+            (folder / f"{target}.{kind}" / name).symlink_to(folder / name)
+
+
+def _unit(entries: Mapping[str, str]) -> str:
+    install = [f"{key}={value}\n" for key, value in entries.items() if key.endswith("By")]
+    return (
+        "[Unit]\n"
+        + "".join(f"{key}={value}\n" for key, value in entries.items() if not key.endswith("By"))
+        + "[Install]\n"
+        + "".join(install)
+    )
+
+
+def _installed(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        key, _equals, targets = line.partition("=")
+        if key in ("WantedBy", "RequiredBy"):
+            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())
+
+
+def cycles(folder: Path) -> list[str]:
+    """Have systemd order the start of multi-user.target, and return what it says of cycles."""
+    path = os.pathsep.join((str(folder), "/usr/lib/systemd/system"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "multi-user.target"],
+        env={**os.environ, "SYSTEMD_UNIT_PATH": path},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert "Failed to" not in done.stderr, done.stderr
+    return [line for line in done.stderr.splitlines() if "cycle" in line or "deleted to break" in line]
+
+
+def followers(own: Units, system: str, first: str) -> set[str]:
+    """Return every unit that starts after one, directly or by others."""
+    after: dict[str, set[str]] = {}
+    for name, text in {**{name: _unit(entries) for name, entries in yaml.safe_load(system).items()}, **own}.items():
+        for line in text.splitlines():
+            key, _equals, others = line.partition("=")
+            for other in others.split() if key in ("After", "Before") else ():
+                earlier, later = (other, name) if key == "After" else (name, other)
+                after.setdefault(earlier, set()).add(later)
+    found: set[str] = set()
+    queue = [first]
+    while queue:
+        new = after.get(queue.pop(), set()) - found
+        found |= new
+        queue += new
+    return found
+
+
+@pytest.mark.parametrize("release", NODES)
+@pytest.mark.parametrize(
+    ("network", "pool"), [*((network, "master") for network in NODE_ADDRESS), ("vlan", "worker"), ("layer3", "master")]
+)
+def test_the_units_of_a_node_have_no_cycle_with_those_of_the_machine_config_operator(
+    tmp_path: Path, release: str, network: str, pool: str
+) -> None:
+    own = units_of_nodes(network, pool)
+    assert ("node-network.service" in own, "kube-vip.service" in own) == (network != "layer3", pool == "master")
+    write(tmp_path, own, NODES[release])
+    assert cycles(tmp_path) == []
+    if network != "layer3":
+        later = followers(own, NODES[release], "node-network.service")
+        assert {
+            "machine-config-daemon-pull.service",
+            "nodeip-configuration.service",
+            "ovs-configuration.service",
+            "kubelet.service",
+        } <= later
+        assert "node-network.service" in followers(own, NODES[release], "NetworkManager-wait-online.service")
+
+
+def test_a_cycle_is_found(tmp_path: Path) -> None:
+    early = "[Unit]\nAfter=network-online.target\nBefore=nodeip-configuration.service\n[Service]\n[Install]\nWantedBy=multi-user.target\n"
+    write(tmp_path, {"early.service": early}, NODES["4.20"])
+    assert cycles(tmp_path) != [], "which of its jobs are named is chance"
+
+
+@pytest.mark.parametrize("release", BOOTSTRAP)
+@pytest.mark.parametrize("network", ["private", "vlan"])
+def test_the_units_of_the_bootstrap_device_have_no_cycle(tmp_path: Path, release: str, network: str) -> None:
+    own = units_of(yaml.safe_load(with_bootstrap_network('{"ignition": {}}', settings(network))))
+    write(tmp_path, own, SYSTEM + BOOTSTRAP[release])
+    assert cycles(tmp_path) == []
+    assert "bootkube.service" in followers(own, SYSTEM + BOOTSTRAP[release], "node-network.service")
+
+
+@pytest.mark.parametrize("installer", LIVE)
+def test_the_units_of_the_live_system_have_no_cycle(tmp_path: Path, installer: str) -> None:
+    own = units_of_live_system()
+    write(tmp_path, own, SYSTEM + LIVE[installer])
+    assert cycles(tmp_path) == []
+    for unit in own:
+        assert "coreos-installer.service" in followers(own, SYSTEM + LIVE[installer], unit)
+
+
+def test_every_unit_of_the_roles_is_judged() -> None:
+    judged = {*units_of_nodes("bond", "master"), *units_of_live_system()}
+    files = {path.name for role in ("ignition", "boot_files") for path in (ROLES / role / "files").iterdir()}
+    assert {name for name in files if name.endswith((".service", ".timer"))} == judged

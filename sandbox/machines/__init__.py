@@ -74,7 +74,7 @@ class Machine(Protocol):
     def name_server(self) -> tuple[str, int]:
         """Address and port of the only name server, for programs that ask by themselves."""
 
-    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+    async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
 
     @property

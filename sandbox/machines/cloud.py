@@ -205,9 +205,10 @@ class CloudSystem:
 
     async def _announce(self) -> None:
         """Announce an elastic address while haproxy answers, from the time on that the metadata has BGP neighbors."""
-        address = self._defaults(ELASTIC_DEFAULTS).get("ADDRESS")
-        if address and "bird2" in self._content["packages"]:
-            await self._host.announce(address, self._haproxy_answers)
+        defaults = self._defaults(ELASTIC_DEFAULTS)
+        address, metadata_url = defaults.get("ADDRESS"), defaults.get("METADATA_URL")
+        if address and metadata_url and "bird2" in self._content["packages"]:
+            await self._host.announce(address, metadata_url, self._haproxy_answers)
 
     async def _haproxy_answers(self) -> bool:
         try:

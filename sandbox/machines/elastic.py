@@ -27,7 +27,6 @@ class Host(Protocol):
     """What is needed of a machine."""
 
     announcements: Announcements
-    metadata_url: str
 
     @property
     def hardware(self) -> Hardware: ...
@@ -38,12 +37,15 @@ class Host(Protocol):
     def console(self, line: str) -> None: ...
 
 
-async def announce(host: Host, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-    """Configure the address and announce it while the machine is healthy, until cancelled. It answers for the address from the start on."""
+async def announce(host: Host, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+    """Configure the address and announce it while the machine is healthy, until cancelled. It answers for the address from the start on.
+
+    ``metadata_url`` is where the program reads its neighbors.
+    """
     device, announcements = host.hardware.device_id, host.announcements
     announcements.configure(device, address)
     try:
-        while not await _has_neighbors(host):  # noqa: ASYNC110 - the programs poll
+        while not await _has_neighbors(host, metadata_url):  # noqa: ASYNC110 - the programs poll
             await asyncio.sleep(_CHECK_INTERVAL)
         host.console(f"announce: BGP neighbors are configured, {address} is announced while the machine's own service answers")
         while True:
@@ -57,9 +59,9 @@ async def announce(host: Host, address: str, is_healthy: Callable[[], Awaitable[
         ending.add_done_callback(lambda _unused: announcements.forget(device))
 
 
-async def _has_neighbors(host: Host) -> bool:
+async def _has_neighbors(host: Host, metadata_url: str) -> bool:
     try:
-        response = await host.http.request("GET", f"{host.metadata_url}/metadata")
+        response = await host.http.request("GET", metadata_url)
     except httpx.TransportError:
         return False
     return response.is_success and any(each["address_family"] == 4 for each in response.json().get("bgp_neighbors") or [])

@@ -160,8 +160,8 @@ class Host:
         if url:
             await self.post(str(url).removesuffix("/phone-home") + "/events", {"state": state, "message": message})
 
-    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        await elastic.announce(self, address, is_healthy)
+    async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        await elastic.announce(self, address, metadata_url, is_healthy)
 
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)

@@ -33,8 +33,12 @@ def announced_address(config: Mapping[str, Any], files: Mapping[str, bytes]) -> 
     found = re.search(r"^ExecStart=(\S+)$", units_of(config).get(UNIT, ""), re.MULTILINE)
     if not found or b"/etc/kubernetes/manifests" not in files.get(found[1], b""):
         return ""
-    settings = dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', files.get(SETTINGS, b"").decode(errors="replace"), re.MULTILINE))
+    settings = _settings(files)
     return settings.get("API_ADDRESS", "") if settings.get("IMAGE") and settings.get("METADATA_URL") else ""
+
+
+def _settings(files: Mapping[str, bytes]) -> dict[str, str]:
+    return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', files.get(SETTINGS, b"").decode(errors="replace"), re.MULTILINE))
 
 
 async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> None:
@@ -42,7 +46,7 @@ async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> Non
     if BOND_SETTINGS not in files:
         machine.console("kube-vip: no route to the BGP neighbors: the private address of this device is not configured")
         await asyncio.Event().wait()
-    await machine.announce(address, lambda: _is_ready(machine))
+    await machine.announce(address, _settings(files).get("METADATA_URL", ""), lambda: _is_ready(machine))
 
 
 async def _is_ready(machine: Machine) -> bool:

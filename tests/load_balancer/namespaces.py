@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
+import string
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -144,12 +146,8 @@ class Network:
         configuration.write_text(f"router id 10.0.0.{2 * number + 1};\nprotocol device {{ }}\n", encoding="utf-8")
         self._bird(part, configuration)
         self.start_haproxy(number)
-        self.start(
-            part,
-            "announce",
-            *(sys.executable, str(ANNOUNCE), ELASTIC, "--configuration", str(configuration), "--socket", str(self.folder / f"{part}.ctl")),
-            *("--metadata", f"http://10.0.0.{2 * number}:8080/metadata-{number}"),
-        )
+        own = ("--configuration", str(configuration), "--socket", str(self.folder / f"{part}.ctl"))
+        self.start(part, "announce", *unit_command(f"http://10.0.0.{2 * number}:8080/metadata-{number}"), *own)
 
     def start_haproxy(self, number: int) -> None:
         configuration = self.folder / "haproxy.cfg"
@@ -164,6 +162,16 @@ class Network:
 
     def log(self) -> str:
         return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')}" for path in sorted(self.folder.glob("*.log")))
+
+
+def unit_command(metadata_url: str) -> list[str]:
+    """Return the command of the role's unit, with its program and its file of settings."""
+    found = re.search(r"^ExecStart=(.*)$", ANNOUNCE.with_suffix(".service").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    settings = {"ADDRESS": ELASTIC, "METADATA_URL": metadata_url}
+    interpreter, _program, *words = found[1].split()
+    assert interpreter == "/usr/bin/python3"
+    return [sys.executable, str(ANNOUNCE), *(string.Template(word).substitute(settings) for word in words)]
 
 
 def program(name: str) -> str:

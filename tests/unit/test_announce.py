@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 
-PROGRAM = Path(__file__).resolve().parents[2] / "roles/load_balancer/files/announce.py"
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+PROGRAM = ROLES / "load_balancer/files/announce.py"
+VENDOR = re.compile(r"[\w.-]*\b(platformequinix|packet|equinix)\.(com|net)\b")
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +66,23 @@ def test_there_is_a_session_with_each_neighbor_and_the_route_is_disabled_at_firs
     assert "password" not in text
     assert 'password "Secret4Sessions";' in program.bird_configuration(neighbors(md5_enabled=True, md5_password="Secret4Sessions"), "a")
     assert "multihop" not in program.bird_configuration(neighbors(multihop=False), "a")
+
+
+def test_the_program_has_no_metadata_service_of_its_own(program: ModuleType) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        program.main(["198.51.100.7"])
+
+
+def test_the_unit_has_the_metadata_service_of_the_inventory() -> None:
+    command = re.search(r"^ExecStart=(.*)$", PROGRAM.with_suffix(".service").read_text(encoding="utf-8"), re.MULTILINE)
+    assert command is not None
+    files = yaml.safe_load((ROLES / "load_balancer/vars/main.yml").read_text(encoding="utf-8"))["__load_balancer_announce_files"]
+    (settings,) = (file["content"] for file in files if file["path"] == "/etc/default/announce")
+    assert set(re.findall(r"\$\{(\w+)\}", command[1])) == {line.partition("=")[0] for line in settings.splitlines()}
+    assert "METADATA_URL={{ load_balancer_metadata_url }}" in settings.splitlines()
+
+
+def test_no_program_of_a_role_knows_a_host_of_the_vendor() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for folder in ("files", "templates") for path in ROLES.glob(f"*/{folder}/**/*.*")}
+    assert len(texts) > 20
+    assert [f"{path.name}: {found[0]}" for path, text in texts.items() for found in VENDOR.finditer(text)] == []

@@ -936,13 +936,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "URL of the metadata service, which returns the URL for events of a machine. Machines report there that no disk matches, and "
             "with O(openshift_ignition_platform=metal) their first boot. Empty, they report nothing. Nodes with a bond read their "
-            "addresses there, so O(openshift_machine_network) other than V(layer3) needs it.",
+            "addresses there, and two load balancers the routers to which they announce their address: O(openshift_machine_network) other "
+            "than V(layer3) and two hosts with O(openshift_load_balancer=haproxy) need it.",
             expression=(
                 "openshift_metadata_url | default('https://metadata.packet.net/metadata' "
                 "if openshift_ignition_platform | default('metal') == 'packet' else '', true)"
             ),
             computed="`https://metadata.packet.net/metadata` with `openshift_ignition_platform: packet`, otherwise empty",
-            options=("boot_files_metadata_url", "ignition_metadata_url"),
+            options=("boot_files_metadata_url", "ignition_metadata_url", "load_balancer_metadata_url"),
             in_preflight=True,
         ),
     ),

@@ -56,6 +56,11 @@ def kind(context: Context) -> Finding:
     if chosen == "kube_vip":
         problems = list(_kube_vip_problems(context))
         return passed_if(not problems, f"{found}; {problems[0]}" if problems else found)
+    if chosen == "haproxy" and needs_bgp(context) and not context.text("metadata_url"):
+        return failed(
+            f"{found}; they read the routers to which they announce their address from their metadata, and openshift_metadata_url is empty",
+            "set openshift_metadata_url to the URL of the service's metadata, or use one load balancer",
+        )
     fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST}
     return passed_if(fits.get(chosen, False), found)
 

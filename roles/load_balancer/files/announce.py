@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> None:
     """Configure address, routes and BIRD, then follow the health of HAProxy."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("address", help="elastic address")
-    parser.add_argument("--metadata", default="https://metadata.platformequinix.com/metadata")
+    parser.add_argument("--metadata", required=True, help="URL of the metadata service")
     parser.add_argument("--health", default="http://127.0.0.1:8404/healthz")
     parser.add_argument("--configuration", type=Path, default=Path("/etc/bird/bird.conf"))
     parser.add_argument("--socket", default="/run/bird/bird.ctl")

@@ -83,7 +83,7 @@ class PretendedMachine:
     async def report(self, state: str, message: str) -> None:
         self.reports.append((state, message))
 
-    async def announce(self, address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+    async def announce(self, address: str, _metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Note whether the machine is healthy, once: what an announcement leads to is the data centre's part."""
         self.announced[address] = await is_healthy()
 

@@ -47,6 +47,8 @@ options:
         Node was renewed within 40 seconds then. A machine that does not come back is noticed by then, and its Node is not Ready.
       - V(pools_rendered) is reached when each of O(machine_config_pools) has a rendered config, with which new machines boot.
       - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
+      - V(machine_config_servers_ready) is reached when each control plane node has a pod of the DaemonSet C(machine-config-server) that is
+        Ready. Nothing connects to the port of these pods, 22623, which the firewall of the nodes closes to the controller.
       - V(objects_ready) is reached when each of O(objects) is ready. The wait ends when OLM has reported for half a minute that the
         catalogue of a Subscription has no such package or channel.
       - V(connections_complete) is reached when 20 new connections to each of O(api_addresses) complete their TLS handshakes. With a
@@ -59,6 +61,7 @@ options:
       - nodes_current
       - pools_rendered
       - pools_updated
+      - machine_config_servers_ready
       - objects_ready
       - connections_complete
     required: true

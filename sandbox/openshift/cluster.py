@@ -319,6 +319,7 @@ class Cluster:
         for name in ("master", "worker"):
             yield resources.pool(name)
             yield resources.user_data_secret(name, self.assets.domain, root_ca, self.version)
+        yield resources.machine_config_server()
         yield self._boot_images()
         ca_bundle = self.control_plane.node_certificate_authorities.decode()
         yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})

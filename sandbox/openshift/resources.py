@@ -261,6 +261,33 @@ def pool(name: str) -> Object:
     }
 
 
+def machine_config_server() -> Object:
+    """Return the DaemonSet of the machine config servers, one on each master (machine-config-operator's manifests)."""
+    labels = {"k8s-app": "machine-config-server"}
+    tolerated = [
+        ("node-role.kubernetes.io/master", "NoSchedule"),
+        *(("node.kubernetes.io/not-ready", effect) for effect in ("NoSchedule", "NoExecute")),
+    ]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "machine-config-server", "namespace": "openshift-machine-config-operator", "labels": labels},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "hostNetwork": True,
+                    "automountServiceAccountToken": False,
+                    "nodeSelector": {f"{ROLE_LABEL}master": ""},
+                    "tolerations": [{"key": key, "operator": "Exists", "effect": effect} for key, effect in tolerated],
+                    "containers": [{"name": "machine-config-server", "image": "quay.io/openshift-release-dev/machine-config-operator"}],
+                },
+            },
+        },
+    }
+
+
 def user_data_secret(pool_name: str, domain: str, root_ca: bytes, version: str = "4.20") -> Object:
     """Return the pool's pointer as the machine-config-operator of a release keeps it: in its own newest spec, 3.5.0 since 4.19."""
     minor = tuple(int(part) for part in version.split(".")[:2])

@@ -220,6 +220,18 @@ def test_a_failed_wait_returns_the_pods_that_do_not_run(cluster: ControlPlane, r
     assert [(pod["name"], pod["node"], pod["phase"]) for pod in pods] == [("waiting", "a", "Pending")]
 
 
+def test_machine_config_servers_are_those_of_the_control_plane(cluster: ControlPlane, run: Play) -> None:
+    namespace = "openshift-machine-config-operator"
+    cluster.ensure_namespace(namespace)
+    for node, labels in (("m", {"node-role.kubernetes.io/master": ""}), ("w", {})):
+        cluster.register(node, labels=labels)
+    asked = options(cluster, "machine_config_servers_ready")
+    cluster.run_pod("other", "m", namespace=namespace)
+    assert run("cluster_wait", **asked)["waiting"] == ["node m has no machine config server"]
+    cluster.run_pod("machine-config-server-x", "m", namespace=namespace, labels={"k8s-app": "machine-config-server"})
+    assert run("cluster_wait", **asked)["reached"]
+
+
 def test_a_node_with_a_pending_csr_is_reported_until_the_quorum_is_ready(
     cluster: ControlPlane, openshift: ControlPlane, play: Play
 ) -> None:

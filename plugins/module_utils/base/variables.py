@@ -2042,10 +2042,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_answer_timeout",
             "int",
-            "Timeout in seconds for one response of the server of the boot files, or of a machine of the cluster.",
+            "Timeout in seconds for one response of the server of the boot files.",
             default=10,
             unit="seconds",
-            options=("boot_files_answer_timeout", "bootstrap_teardown_answer_timeout"),
+            options=("boot_files_answer_timeout",),
         ),
         Variable(
             "openshift_image_timeout",

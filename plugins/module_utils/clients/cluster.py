@@ -67,6 +67,8 @@ INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ing
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 ETCD_NAMESPACE = "openshift-etcd"
 BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+MACHINE_CONFIG_SERVER_PODS = "/api/v1/namespaces/openshift-machine-config-operator/pods"
+MACHINE_CONFIG_SERVER_LABEL = "k8s-app=machine-config-server"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
 INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
@@ -308,6 +310,10 @@ class ClusterClient:
 
     def machine_config_pools(self) -> Iterator[dict[str, Any]]:
         return self.objects(MACHINE_CONFIG_POOLS)
+
+    def machine_config_servers(self) -> Iterator[dict[str, Any]]:
+        """Return the pods of the DaemonSet machine-config-server."""
+        return self.objects(MACHINE_CONFIG_SERVER_PODS, labels=MACHINE_CONFIG_SERVER_LABEL)
 
     def coreos_boot_images(self) -> dict[str, Any] | None:
         """Return the ConfigMap with the boot images of a release, which the machine config operator keeps up to date."""

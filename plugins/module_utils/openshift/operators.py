@@ -98,6 +98,9 @@ class View:
     """The MachineConfigPools that are waited for, with the number of nodes that each has at least."""
     pending_objects: Sequence[str] = ()
     """Objects that are waited for and are not ready, one text each."""
+    control_plane_nodes: Sequence[Mapping[str, Any]] = ()
+    machine_config_servers: Sequence[Mapping[str, Any]] = ()
+    """The pods of the DaemonSet machine-config-server."""
     machines: Sequence[str] = ()
     """Progress of machines that have not joined yet, shown beside what is pending."""
     stable_for: float = 30.0
@@ -275,6 +278,27 @@ def pools_updated(view: View) -> list[str]:
     return texts
 
 
+def machine_config_servers_ready(view: View) -> list[str]:
+    """Return the control plane nodes without a machine config server that is Ready.
+
+    The pods are read and their port is not: the firewall of the nodes closes it to the controller, and OVN-Kubernetes to connections of the
+    API server's proxy (generateBlockMCSRules rejects what a node opens to 22623).
+    """
+    pods: dict[str, Mapping[str, Any]] = {}
+    for pod in view.machine_config_servers:
+        if not mapping(pod.get("metadata")).get("deletionTimestamp"):
+            pods[printable(mapping(pod.get("spec")).get("nodeName") or "")] = pod
+    texts = []
+    for name in sorted(name_of(node) for node in view.control_plane_nodes):
+        ready = conditions(pods.get(name)).get("Ready")
+        if name not in pods:
+            texts.append(f"node {name} has no machine config server")
+        elif ready is None or ready.status != "True":
+            state = ready.text() if ready else "it has not reported"
+            texts.append(f"the machine config server of node {name} ({name_of(pods[name])}) is not Ready: {state}")
+    return texts if view.control_plane_nodes else ["no control plane node is registered"]
+
+
 def objects_ready(view: View) -> list[str]:
     """Return the objects of cluster services that are not ready."""
     return list(view.pending_objects)
@@ -319,6 +343,7 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "nodes_current": nodes_current,
     "pools_rendered": pools_rendered,
     "pools_updated": pools_updated,
+    "machine_config_servers_ready": machine_config_servers_ready,
     "objects_ready": objects_ready,
     "connections_complete": connections_complete,
 }
@@ -406,15 +431,11 @@ def check_condition(
     try:
         result["kube_version"] = client.version()
         view = View(now=client.now(), desired_nodes=params["nodes"], stable_for=params["stable_for"])
-        if condition == "bootstrap_complete":
-            view = replace(view, bootstrap_status=client.bootstrap_status(), etcd=client.etcd(), cluster_version=client.cluster_version())
-        elif condition == "install_complete":
-            view = replace(view, cluster_version=client.cluster_version(), cluster_operators=list(client.cluster_operators()))
+        view = replace(view, **_read(client, params))
+        if condition == "install_complete":
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
             result["ingress_ca"] = _ca_certificates(client.ingress_ca())
-        elif condition == "connections_complete":
-            view = replace(view, failed_connections=client.failed_connections(CONNECTIONS))
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):
@@ -430,10 +451,6 @@ def check_condition(
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if condition == "nodes_current":
             view = replace(view, now=client.now(), heard_at=dict(_heard(client.node_leases())))
-        if condition in ("pools_rendered", "pools_updated"):
-            pools = {name_of(pool): pool for pool in client.machine_config_pools()}
-            desired = {str(name): int(least) for name, least in params["machine_config_pools"].items()}
-            view = replace(view, pools=pools, desired_pools=desired)
         if condition == "objects_ready" and objects:
             view = replace(view, pending_objects=objects.poll(client.get, gives_up=params["wait"] and not client.read_only))
         if params.get("pod_details"):
@@ -448,6 +465,24 @@ def check_condition(
         view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view, params, machines.lost))
     waiting = missing(view)
     return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "skipped_nodes": list(view.skipped_nodes)}
+
+
+def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of View with the objects that the condition needs beside Nodes and ``objects``."""
+    condition = params["condition"]
+    if condition == "bootstrap_complete":
+        return {"bootstrap_status": client.bootstrap_status(), "etcd": client.etcd(), "cluster_version": client.cluster_version()}
+    if condition == "install_complete":
+        return {"cluster_version": client.cluster_version(), "cluster_operators": list(client.cluster_operators())}
+    if condition == "connections_complete":
+        return {"failed_connections": client.failed_connections(CONNECTIONS)}
+    if condition == "machine_config_servers_ready":
+        servers, masters = list(client.machine_config_servers()), list(client.control_plane_nodes())
+        return {"machine_config_servers": servers, "control_plane_nodes": masters}
+    if condition in ("pools_rendered", "pools_updated"):
+        pools = {name_of(pool): pool for pool in client.machine_config_pools()}
+        return {"pools": pools, "desired_pools": {str(name): int(least) for name, least in params["machine_config_pools"].items()}}
+    return {}
 
 
 def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]]:

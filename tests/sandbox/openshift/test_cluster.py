@@ -157,6 +157,20 @@ async def test_machine_config_server_has_the_name_api_int_only(lab: Lab) -> None
         await lab.machines["worker-0"].http.request("GET", f"https://{address}:22623/healthz", ca_pem=lab.assets.certificate("root-ca"))
 
 
+async def test_each_master_runs_a_machine_config_server(lab: Lab, eventually: Eventually) -> None:
+    path = "/api/v1/namespaces/openshift-machine-config-operator/pods"
+
+    async def on() -> list[str]:
+        pods = await lab.cluster.api.items(path, labelSelector="k8s-app=machine-config-server")
+        ready = [pod for pod in pods if (condition_of(pod, "Ready") or {}).get("status") == "True"]
+        return sorted(pod["spec"]["nodeName"] for pod in ready)
+
+    async def complete() -> bool:
+        return await on() == [f"master-{number}.{DOMAIN}" for number in range(3)]
+
+    await eventually(complete, what="a machine config server is Ready on each master, and on no worker")
+
+
 async def test_worker_asks_and_waits_and_asks_again(lab: Lab, eventually: Eventually) -> None:
     """Nobody approves first joins; after 15 (simulated) minutes the kubelet asks again with another key."""
 

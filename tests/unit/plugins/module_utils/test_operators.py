@@ -276,3 +276,38 @@ def test_connections_that_fail_are_counted_with_the_reason_of_one() -> None:
     assert missing("connections_complete") == []
     (text,) = missing("connections_complete", failed_connections=["192.0.2.9 port 6443: reset", "192.0.2.9 port 6443: timed out"])
     assert text.startswith("2 of 20 new connections fail (192.0.2.9 port 6443: reset): a backend of the load balancer does not answer")
+
+
+def server(node: str, status: str = "True", **metadata: Any) -> dict[str, Any]:
+    """Return a pod of the DaemonSet machine-config-server."""
+    pod: dict[str, Any] = {"metadata": {"name": f"machine-config-server-{node}", **metadata}, "spec": {"nodeName": node}}
+    return {**pod, "status": {"conditions": [condition("Ready", status)] if status else []}}
+
+
+@pytest.mark.parametrize(
+    ("servers", "pending"),
+    [
+        ([server("a"), server("b"), server("worker")], []),
+        ([server("a")], ["node b has no machine config server"]),
+        (
+            [server("a", "False"), server("b", "")],
+            [
+                "the machine config server of node a (machine-config-server-a) is not Ready: told (since 11:00:00Z)",
+                "the machine config server of node b (machine-config-server-b) is not Ready: it has not reported",
+            ],
+        ),
+        ([server("a"), server("b", deletionTimestamp=LONG_AGO)], ["node b has no machine config server"]),
+        ([server("b", deletionTimestamp=LONG_AGO), server("a"), server("b")], []),
+        (
+            [{"metadata": 5, "spec": 3}, server("a"), {"spec": {"nodeName": "b"}}],
+            ["the machine config server of node b () is not Ready: it has not reported"],
+        ),
+    ],
+)
+def test_each_control_plane_node_has_a_machine_config_server(servers: list[dict[str, Any]], pending: list[str]) -> None:
+    masters = [{"metadata": {"name": name}} for name in ("b", "a")]
+    assert missing("machine_config_servers_ready", control_plane_nodes=masters, machine_config_servers=servers) == pending
+
+
+def test_without_control_plane_nodes_no_machine_config_server_is_ready() -> None:
+    assert missing("machine_config_servers_ready", machine_config_servers=[server("a")]) == ["no control plane node is registered"]

@@ -150,6 +150,26 @@ def test_a_time_without_dns_keeps_the_last_addresses(node_and_client: tuple[Node
     assert connect(client, OUTSIDE, KUBELET) == "accepted"
 
 
+def test_rules_stay_while_the_address_of_the_node_moves_to_another_interface(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.apply()
+    for address in ("192.0.2.10/24", "2001:db8::10/64"):
+        node.namespace.run("ip", "address", "delete", address, "dev", "eth0")
+    assert node.apply() == ""
+    node.namespace.run("ip", "address", "add", "192.0.2.10/24", "dev", "eth0")
+    # Before the next run of the timer.
+    assert [connect(client, source, MACHINE_CONFIG) for source in (OUTSIDE, INSIDE)] == ["dropped", "accepted"]
+
+
+def test_pods_reach_their_own_node_from_the_masquerade_network_of_each_release(node_and_client: tuple[Node, Namespace]) -> None:
+    node, client = node_and_client
+    node.apply()
+    for address, answer in (("169.254.169.2", "accepted"), ("169.254.0.2", "accepted"), ("169.254.169.9", "dropped")):
+        client.run("ip", "address", "add", f"{address}/32", "dev", "eth0")
+        node.namespace.run("ip", "route", "add", f"{address}/32", "dev", "eth0")
+        assert connect(client, address, KUBELET) == answer, address
+
+
 def test_connections_that_nodes_open_get_their_answers(node_and_client: tuple[Node, Namespace]) -> None:
     node, client = node_and_client
     node.apply()

@@ -23,8 +23,9 @@ UDP_PORTS = ("4789", "6081", "9000-9999")
 """Ports between nodes, by OpenShift's network requirements: etcd, host services and metrics, kubelet and controllers, machine config
 server; VXLAN, Geneve."""
 
-HOST_NETWORKS = ("169.254.0.0/17", "fd69::/112")
-"""OVN-Kubernetes' masquerade networks: pods reach their own node from there."""
+HOST_NETWORKS = ("169.254.0.0/17", "169.254.169.0/29", "fd69::/112")
+"""OVN-Kubernetes' masquerade networks, from which pods reach their own node: the second one is that of clusters installed with 4.16, which
+keep it through upgrades."""
 
 
 def node_firewall(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:

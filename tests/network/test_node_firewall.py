@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
 from tests.network.namespaces import Namespace, namespaces
@@ -21,7 +25,8 @@ pytestmark = [
     pytest.mark.debian("nftables"),
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root"),
 ]
-FILES = Path(__file__).resolve().parents[2] / "roles/ignition/files"
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+FILES = ROLES / "ignition/files"
 RECORD = "nodes.demo.metal.test"
 MACHINE_CONFIG, KUBELET, API, GENEVE = 22623, 10250, 6443, 6081
 OUTSIDE, INSIDE, INSIDE_V6, SOURCE = "192.0.2.99", "192.0.2.20", "2001:db8::20", "198.51.100.7"
@@ -184,6 +189,62 @@ def test_rules_of_others_stay(node_and_client: tuple[Node, Namespace]) -> None:
         node.apply()
     assert node.namespace.run("nft", "list", "tables").split("\n")[:2] == ["table ip openshift", "table inet node_firewall"]
     assert "udp dport" in node.namespace.run("nft", "list", "table", "inet", "node_firewall")
+
+
+def cloud_config(folder: Path, **variables: Any) -> dict[str, Any]:
+    """Return the cloud-config of a load balancer device, as the role makes it."""
+    role = ROLES / "load_balancer"
+    for name in ("files", "templates"):
+        (folder / name).symlink_to(role / name)
+    settings = {"openshift_cluster_name": "demo", "openshift_base_domain": "metal.test", "load_balancer_directory": "", **variables}
+    settings |= {
+        "role_path": str(role),
+        "ansible_python_interpreter": sys.executable,
+        "__load_balancer_reservation": {"ip_reservation": {"network": None}},
+    }
+    task = {"ansible.builtin.copy": {"content": "{{ __load_balancer_cloud_config }}", "dest": str(folder / "made.yml"), "mode": "0600"}}
+    play = {"hosts": "localhost", "gather_facts": False, "vars_files": [str(role / f"{name}/main.yml") for name in ("defaults", "vars")]}
+    (folder / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": [task]}]), encoding="utf-8")
+    (folder / "settings.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "localhost,", "-c", "local", "-e", f"@{folder}/settings.yml", str(folder / "play.yml")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "ANSIBLE_LOCALHOST_WARNING": "False"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (folder / "made.yml").read_text(encoding="utf-8")
+    assert text.startswith("#cloud-config\n")
+    made: dict[str, Any] = yaml.safe_load(text)
+    return made
+
+
+@pytest.mark.parametrize("sources", [[], ["198.51.100.0/24"]], ids=["no further sources", "further sources"])
+def test_a_load_balancer_keeps_the_machine_config_server_for_the_machines_of_the_cluster(
+    node_and_client: tuple[Node, Namespace], tmp_path: Path, sources: list[str]
+) -> None:
+    balancer, client = node_and_client
+    folder = tmp_path / "role"
+    folder.mkdir()
+    made = cloud_config(folder, openshift_node_firewall_sources=sources)
+    assert "nftables" in made["packages"]
+    assert made["runcmd"][0] == ["systemctl", "enable", "--now", "node-firewall.service", "node-firewall.timer"]
+    files = {Path(file["path"]): file["content"] for file in made["write_files"]}
+    for path in (Path("/etc/node-firewall.conf"), Path("/usr/local/bin/node-firewall")):
+        (tmp_path / path.name).write_text(files[path], encoding="utf-8")
+    assert {path.name for path in files if path.parent.name == "system"} == {"node-firewall.service", "node-firewall.timer"}
+    assert balancer.apply() == ""
+    assert [connect(client, OUTSIDE, port) for port in (MACHINE_CONFIG, API)] == ["dropped", "accepted"]
+    assert [connect(client, INSIDE, port) for port in (MACHINE_CONFIG, API)] == ["accepted", "accepted"]
+    assert connect(client, SOURCE, MACHINE_CONFIG) == ("accepted" if sources else "dropped")
+
+
+def test_a_load_balancer_without_the_firewall_has_none_of_its_files(tmp_path: Path) -> None:
+    made = cloud_config(tmp_path, openshift_node_firewall=False)
+    assert made["packages"] == ["haproxy"]
+    assert not [file["path"] for file in made["write_files"] if "firewall" in file["path"]]
+    assert made["runcmd"] == [["systemctl", "enable", "--now", "haproxy"], ["systemctl", "restart", "haproxy"]]
 
 
 @pytest.mark.debian("systemd")

@@ -1348,20 +1348,21 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_node_firewall",
             "bool",
             "Whether the nodes accept connections to ports that only nodes use, among them 22623, 10250 and 2379, from machines of the "
-            "cluster alone. The nodes read their addresses from the DNS record C(nodes.<name>.<domain>). Has an effect when the Ignition "
-            "files are created.",
+            "cluster alone, and so do the bootstrap device and the load balancer devices. They read the addresses of these machines from "
+            "the DNS record C(nodes.<name>.<domain>). Has an effect when the Ignition files and the load balancer devices are created.",
             default=True,
-            options=("ignition_node_firewall",),
+            options=("ignition_node_firewall", "load_balancer_node_firewall"),
             in_preflight=True,
         ),
         Variable(
             "openshift_node_firewall_sources",
             "list",
-            "Further addresses and networks that the firewall of the nodes accepts, for example those of an external load balancer.",
+            "Further addresses and networks that the firewall of the nodes accepts. With O(openshift_load_balancer=external) they have to "
+            "contain the addresses from which that load balancer connects to the nodes, also for its health checks.",
             default=[],
             elements="str",
             example=["198.51.100.0/24"],
-            options=("ignition_node_firewall_sources",),
+            options=("ignition_node_firewall_sources", "load_balancer_node_firewall_sources"),
             in_preflight=True,
         ),
         Variable(

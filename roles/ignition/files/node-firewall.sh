@@ -15,7 +15,7 @@ known_own=$STATE_DIRECTORY/own
 # One address or network a line of the chosen IP version, as the elements of a set.
 elements() {
     local found
-    found=$(printf '%s\n' "$2" | { [ "$1" = 6 ] && grep ':' || grep --invert-match ':'; } | sort --unique | paste --serial --delimiters=,) || true
+    found=$(printf '%s\n' "$2" | { [ "$1" = 6 ] && grep ':' || grep --invert-match -e ':' -e '^$'; } | sort --unique | paste --serial --delimiters=,) || true
     [ -z "$found" ] || printf 'elements = { %s }' "$found"
 }
 

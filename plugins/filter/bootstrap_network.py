@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: bootstrap_network
-short_description: The bootstrap device's Ignition config, with the network of the nodes
+short_description: The bootstrap device's Ignition config, with the network and the firewall of the nodes
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns C(bootstrap.ign) with the script and the unit that give the bootstrap device an address in the network of the nodes, if that is
-    a VLAN or the private network. For other machine networks it is returned unchanged.
+    a VLAN or the private network, and with those of the firewall of the nodes, if it is enabled. Without both it is returned unchanged.
 positional: settings
 options:
   _input:
@@ -22,13 +22,13 @@ options:
     required: true
   settings:
     description:
-      - Settings of the manifests, of which C(node_network) is read.
+      - Settings of the manifests, of which C(node_network) and those of C(node_firewall) are read.
     type: dict
     required: true
 """
 
 EXAMPLES = r"""
-- name: Write bootstrap.ign with the network of the nodes
+- name: Write bootstrap.ign with the network and the firewall of the nodes
   ansible.builtin.copy:
     content: "{{ lookup('ansible.builtin.file', 'bootstrap.ign') | equinix_metal.openshift.bootstrap_network(settings) }}"
     dest: bootstrap.ign
@@ -46,6 +46,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import (
+    with_bootstrap_firewall,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
     with_bootstrap_network,
 )
@@ -54,7 +57,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 def bootstrap_network(bootstrap_ign: str | Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     """Return the content. Before ansible-core 2.19 a text of JSON is a dictionary once it was a variable, so it may be either."""
     text = bootstrap_ign if isinstance(bootstrap_ign, str) else json.dumps(bootstrap_ign)
-    return with_bootstrap_network(text, settings)
+    return with_bootstrap_firewall(with_bootstrap_network(text, settings), settings)
 
 
 class FilterModule:

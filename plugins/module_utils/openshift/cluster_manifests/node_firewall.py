@@ -12,6 +12,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -33,9 +34,30 @@ def node_firewall(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
 
     ``node_firewall``: ``enabled``, ``sources``, and ``script``, ``service`` and ``timer``, the contents of their files.
     """
-    firewall = settings.get("node_firewall") or {}
-    if not firewall.get("enabled"):
+    if not _is_enabled(settings):
         return
+    for pool in ("master", "worker"):
+        yield machine_config(pool, "node-firewall", _files(settings), _units(settings))
+
+
+def with_bootstrap_firewall(bootstrap_ign: str, settings: Mapping[str, Any]) -> str:
+    """Return bootstrap.ign (JSON) with the same files: the bootstrap device has a machine config server, and MachineConfigs do not apply to
+    it. ``settings``: as for ``node_firewall``.
+    """
+    if not _is_enabled(settings):
+        return bootstrap_ign
+    config = json.loads(bootstrap_ign)
+    config.setdefault("storage", {}).setdefault("files", []).extend(_files(settings))
+    config.setdefault("systemd", {}).setdefault("units", []).extend(_units(settings))
+    return json.dumps(config, separators=(",", ":"))
+
+
+def _is_enabled(settings: Mapping[str, Any]) -> bool:
+    return bool((settings.get("node_firewall") or {}).get("enabled"))
+
+
+def _files(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    firewall = settings["node_firewall"]
     pods = [entry["cidr"] for entry in settings["cluster_networks"] if entry.get("cidr")]
     values = {
         "NODES_RECORD": f"nodes.{settings['cluster']}",
@@ -43,10 +65,11 @@ def node_firewall(settings: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
         "TCP_PORTS": ", ".join(TCP_PORTS),
         "UDP_PORTS": ", ".join(UDP_PORTS),
     }
-    files = [
+    return [
         ignition_file("/etc/node-firewall.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/node-firewall", firewall["script"], 0o755),
     ]
-    units = [unit(f"node-firewall.{kind}", firewall[kind]) for kind in ("service", "timer")]
-    for pool in ("master", "worker"):
-        yield machine_config(pool, "node-firewall", files, units)
+
+
+def _units(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [unit(f"node-firewall.{kind}", settings["node_firewall"][kind]) for kind in ("service", "timer")]

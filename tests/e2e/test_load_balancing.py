@@ -68,7 +68,12 @@ def balanced(user: User, kind: str) -> None:
     if kind == "kube_vip":
         content["all"]["vars"]["openshift_machine_network"] = "bond"
     if kind == "external":
-        content["all"]["vars"] |= {"openshift_api_address": EXTERNAL, "openshift_ingress_address": EXTERNAL}
+        addresses = {
+            "openshift_api_address": EXTERNAL,
+            "openshift_ingress_address": EXTERNAL,
+            "openshift_node_firewall_sources": [EXTERNAL],
+        }
+        content["all"]["vars"] |= addresses
     (user.inventory / "08-load-balancing.yml").write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -96,7 +101,9 @@ def own_load_balancer(user: User) -> Iterator[None]:
         "load_balancer_ingress_slots": 4,
     }
     configuration = user.folder / "haproxy.cfg"
-    configuration.write_text(jinja2.Template(template, keep_trailing_newline=True).render(settings), encoding="utf-8")
+    text = jinja2.Template(template, keep_trailing_newline=True).render(settings)
+    # On a computer of its own that is the address from which it connects to the nodes.
+    configuration.write_text(text.replace("defaults\n", f"defaults\n  source {EXTERNAL}\n"), encoding="utf-8")
     program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None
     process = subprocess.Popen([program, "-db", "-f", str(configuration)], env={"LB_ADDRESS": EXTERNAL})

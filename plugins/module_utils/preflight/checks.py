@@ -235,7 +235,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "node firewall",
         networks.node_firewall,
-        expected="openshift_node_firewall_sources a list of addresses and networks",
+        expected="openshift_node_firewall_sources a list of addresses and networks, with an external load balancer those from which it"
+        " connects to the nodes",
         advice="write each entry of openshift_node_firewall_sources as 198.51.100.7 or 198.51.100.0/24",
     ),
     Check(
@@ -627,7 +628,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "load balancer ports",
         load_balancer.ports,
-        expected="ports 6443, 22623, 80 and 443 of an existing load balancer are open",
+        expected="ports 6443, 80 and 443 of an existing load balancer are open, and port 22623 of one of another owner is closed to the"
+        " controller",
         advice="check haproxy on the load balancer: journalctl -u haproxy",
     ),
     Check(

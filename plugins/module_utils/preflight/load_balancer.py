@@ -9,7 +9,8 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import CONTROL_PLANE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families
@@ -25,7 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     warning,
 )
 
-API_PORT = 6443
+API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"
 
 
@@ -163,6 +164,19 @@ def _router_count(context: Context) -> int:
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
+    finding = _ports(context, [each for each in results if each["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
+    published = [str(each["address"]) for each in results if (each["port"], each["answer"]) == (MACHINE_CONFIG_PORT, "open")]
+    if not published or finding.verdict != "passed":
+        return finding
+    return warning(
+        f"{listed(published)} port {MACHINE_CONFIG_PORT} is open to the controller: clients that reach it get the pull secret and the token"
+        " for node CSRs",
+        "let the load balancer accept connections to this port from the nodes alone",
+    )
+
+
+def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) -> Finding:
+    """Return the finding for the ports that the controller needs."""
     if not results and context.text("load_balancer") in ("dns", "kube_vip"):
         return passed("no load balancer device")
     if not results:
@@ -174,7 +188,7 @@ def ports(context: Context) -> Finding:
     found = "; ".join(f"{answer}: {listed(where)}" for answer, where in ports_by_answer.items() if where)
     if not ports_by_answer["refused"] and not ports_by_answer["silent"]:
         return passed(found)
-    if not reading.get("own"):
+    if not is_own:
         return _external(context, found, {each["answer"] for each in results if each["port"] == API_PORT}, bool(ports_by_answer["silent"]))
     if not context.is_bootstrapped:
         return not_checkable(f"{found}; this run waits for the load balancer")

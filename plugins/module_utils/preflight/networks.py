@@ -22,8 +22,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     not_checkable,
     passed,
     passed_if,
+    warning,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import API_PORT
 
 WITHOUT_IPV6 = {
     "layer3": "DHCP configures no IPv6 address",
@@ -117,7 +119,22 @@ def node_firewall(context: Context) -> Finding:
     malformed = [source for source in sources if parse_network(source) is None]
     if malformed:
         return failed(f"neither addresses nor networks: {listed(malformed)}")
+    if not sources and not context.is_bootstrapped and (unknown := _unknown_load_balancer(context)):
+        return (failed if context.text("load_balancer") == "external" else warning)(
+            f"openshift_node_firewall_sources has no address of {unknown}: the nodes drop its health checks of port 22623 and the"
+            " connections that it forwards, and no machine gets its Ignition config",
+            "set openshift_node_firewall_sources to the addresses from which the load balancer connects to the nodes",
+        )
     return passed(f"machines of the cluster, its pods and {counted(len(sources), 'further source')}")
+
+
+def _unknown_load_balancer(context: Context) -> str:
+    """Return the load balancer whose addresses are not in the record ``nodes``, which has those of the cluster's devices; empty if none."""
+    if context.text("load_balancer") == "external":
+        return "the external load balancer"
+    reading = context.readings.get("load_balancer") or {}
+    foreign = [] if reading.get("own") else [str(each["address"]) for each in reading.get("results") or [] if each["port"] == API_PORT]
+    return f"{listed(foreign)}, to which the records of the API lead" if foreign else ""
 
 
 def private_blocks(context: Context) -> Finding:

@@ -14,8 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-API_PORTS = (6443, 22623)
+API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 APPS_PORTS = (443, 80)
+FOREIGN_API_PORTS = (API_PORT, MACHINE_CONFIG_PORT)
+"""Ports of a load balancer of another owner. Devices of the cluster close the second one to the controller."""
 
 
 def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
@@ -23,9 +25,9 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     devices = (readings.get("devices") or {}).get("devices") or []
     own = [device["addresses"]["public_ipv4"] for device in devices if "openshift-role=load-balancer" in device["tags"]]
     if any(own):
-        endpoints = [(address, port) for address in own if address for port in (*API_PORTS, *APPS_PORTS)]
+        endpoints = [(address, port) for address in own if address for port in (API_PORT, *APPS_PORTS)]
     elif settings["load_balancer"] == "external":
-        given = ((settings["api_address"], API_PORTS), (settings["ingress_address"], APPS_PORTS))
+        given = ((settings["api_address"], FOREIGN_API_PORTS), (settings["ingress_address"], APPS_PORTS))
         endpoints = [(address, port) for address, ports in given if address for port in ports]
     elif settings["dns_provider"] != "rfc2136":
         endpoints = _external_endpoints(devices, (readings.get("resolver") or {}).get("names") or {})
@@ -47,7 +49,7 @@ def _external_endpoints(devices: list[Mapping[str, Any]], names: Mapping[str, li
         for name, addresses in names.items()
         for address in addresses
         if address not in own
-        for port in (API_PORTS if name.startswith("api") else APPS_PORTS)
+        for port in (FOREIGN_API_PORTS if name.startswith("api") else APPS_PORTS)
     }
     return list(endpoints)
 

@@ -48,6 +48,10 @@ _value:
       description: Full name, which is the name of the node.
       type: str
       sample: worker-0.demo.metal.test
+    id:
+      description: Id of the device.
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     addresses:
       description: All addresses of the device, also that in the VLAN of the cluster.
       type: list

@@ -73,6 +73,12 @@ options:
     type: list
     elements: str
     default: []
+  devices:
+    description:
+      - Ids of the devices of O(nodes), by the names of these. A Node that records another device (see
+        M(equinix_metal.openshift.node_ownership)) counts as not Ready.
+    type: dict
+    default: {}
   machine_config_pools:
     description:
       - MachineConfigPools to check for V(pools_rendered) and V(pools_updated), each with the number of nodes that it has at least.
@@ -395,6 +401,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 OPTIONS = Options(
     {
         "condition": {"type": "str", "choices": list(CONDITIONS), "required": True},
+        "devices": {"type": "dict", "default": {}},
         "machine_config_pools": {"type": "dict", "default": {}},
         "objects": {
             "type": "list",

@@ -55,6 +55,11 @@ options:
         description: The node's name, which is the machine's full host name in lower case.
         type: str
         required: true
+      id:
+        description:
+          - Id of its device. A Node of its name that records another device (see M(equinix_metal.openshift.node_ownership)) is none of this
+            machine, which has not joined then.
+        type: str
       addresses:
         description:
           - All addresses the machine has by the Metal API. Its serving certificate may be for these and no others.
@@ -310,6 +315,7 @@ OPTIONS = Options(
             "required": True,
             "options": {
                 "name": {"type": "str", "required": True},
+                "id": {"type": "str"},
                 "addresses": {"type": "list", "elements": "str", "default": []},
                 "created_at": {"type": "str"},
             },

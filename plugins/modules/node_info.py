@@ -96,6 +96,19 @@ nodes:
       description: Id of the device it is on, empty when none is recorded. See M(equinix_metal.openshift.node_ownership).
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    provider_id:
+      description: Its C(spec.providerID), empty when it is not set.
+      type: str
+      sample: equinixmetal://7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    created_at:
+      description: When it was registered, in UTC.
+      type: str
+      sample: "2026-05-04T09:58:12Z"
+    addresses:
+      description: Its addresses, and its host name.
+      type: list
+      elements: str
+      sample: [203.0.113.10, worker-0.demo.metal.test]
     router:
       description: Whether a router that is ready runs on it.
       returned: with O(routers)

@@ -12,12 +12,16 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Writes on each Node, in the annotation C(equinix-metal.openshift/device), the id of the device of the Metal API that it runs on.
+  - Writes on each Node the id of the device of the Metal API that it runs on, in the annotation C(equinix-metal.openshift/device), and as
+    C(equinixmetal://<id>) in C(spec.providerID). What is recorded is never overwritten.
+  - The id is the identity of a device. A Node is of the device that it records; one without a record is of the only device with one of its
+    addresses, else of the device with its name. A Node that was registered before its device was provisioned is of an earlier machine.
+  - Fails before it writes anything when a device has another name than its Node. The message has the command that restores the name.
   - With O(prune) it deletes the Nodes of machines that no longer exist. A Node outlives its machine, and as long as it is there another
     machine of its name is refused its first certificate.
   - A Node is deleted when all of this holds. It is no control plane Node, see O(control_plane). Its name is one of O(nodes),
-    or its annotation names a device. There is no device of its name with O(ownership_tags), or only one that was provisioned after the
-    Node was created. No device of the project has its name or the recorded id, whatever tags it has, which a second list confirms.
+    or it records a device. It is of no device with O(ownership_tags). No device of the project is its device or has its name, whatever
+    tags it has, which a second list confirms.
     Its kubelet is unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of
     a machine.
   - A Node without a device whose kubelet still reports is waited for, and an error when the time is over. Then O(project_id) may be
@@ -119,6 +123,20 @@ kept:
       description: Why it is kept.
       type: str
       sample: device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11 has its name and not the ownership tags
+foreign_provider_ids:
+  description: Nodes on these devices whose C(spec.providerID) is of another provider or device. It cannot be changed, and is kept.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Name of the Node.
+      type: str
+      sample: worker-3.demo.metal.test
+    provider_id:
+      description: Its C(spec.providerID).
+      type: str
+      sample: baremetalhost:///openshift-machine-api/worker-3
 waiting:
   description: What is waited for, when O(progress_interval) is over.
   returned: when it is still waited for
@@ -136,6 +154,8 @@ def main() -> None:
     with ClusterModule(NODE_OWNERSHIP_OPTIONS.merge(METAL_OPTIONS)) as module:
         metal = metal_client(module.module, read_only=True)
         Ownership(module.client(), metal, module.params).carry_out(module.wait_for, module.result)
+        for node in module.result["foreign_provider_ids"]:
+            module.module.warn(f"Node {node['name']} keeps its providerID {node['provider_id']}, which is not that of its device")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,10 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from tests.cluster.conftest import Play
-from tests.cluster.control_plane import ADDRESS, ControlPlane
+from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
 from tests.unit.plugins.module_utils.csr_cases import client, made
 
 NAMESPACE = "/api/v1/namespaces/kube-system/configmaps"
@@ -173,6 +174,17 @@ def test_a_timeout_names_what_is_pending(cluster: ControlPlane, play: Play) -> N
     assert result["failed"]
     assert "node a is not registered" in result["msg"]
     assert result["api_answers"]
+
+
+def test_a_node_of_another_device_has_not_joined(cluster: ControlPlane, run: Play) -> None:
+    cluster.register("a")
+    node = cluster.call("GET", f"{NODES}/a").json()
+    node["metadata"]["annotations"] = {DEVICE: "id-a"}
+    cluster.call("PUT", f"{NODES}/a", node).raise_for_status()
+    for devices, reached in (({}, True), ({"a": "id-a"}, True), ({"a": "another", "b": "id-b"}, False)):
+        answer = run("cluster_wait", **options(cluster, "nodes_ready", nodes=["a"], devices=devices))
+        assert (answer["reached"], answer["ready_nodes"]) == (reached, ["a"] if reached else [])
+    assert answer["waiting"][0].startswith("node a is not Ready: it is of device id-a, and device another has its name now")
 
 
 def test_nodes_ready_names_the_node_that_is_not_ready(cluster: ControlPlane, run: Play) -> None:

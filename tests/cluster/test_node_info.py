@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
 
@@ -24,6 +24,7 @@ def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, r
     message = "as the test wants it"
     for node in result["nodes"]:
         assert datetime.fromisoformat(node.pop("since")).tzinfo is not None
+        assert datetime.fromisoformat(node.pop("created_at")).tzinfo is not None
     assert result["nodes"] == [
         {
             "name": "master-0",
@@ -33,6 +34,8 @@ def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, r
             "message": message,
             "schedulable": True,
             "device_id": "",
+            "provider_id": "",
+            "addresses": [],
             "cordoned_for_removal": False,
         },
         {
@@ -43,6 +46,8 @@ def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, r
             "message": message,
             "schedulable": True,
             "device_id": "an-id",
+            "provider_id": "",
+            "addresses": [],
             "cordoned_for_removal": False,
         },
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from tests.cluster.control_plane import NODES, REQUESTS
 from tests.contract.boot_info import BOOT_INFO_SCENARIOS
 from tests.contract.etcd import ETCD_SCENARIOS

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 
 if CRYPTOGRAPHY_IMPORT_ERROR is None:

@@ -30,13 +30,14 @@ def devices_by_role(devices: Iterable[Device]) -> dict[str, list[Device]]:
 def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them; ``hostnames``: only these.
 
-    A device that is being deleted is left out when another device has its host name.
+    Names are those of Nodes, in lower case. A device that is being deleted is left out when another device has its host name.
     """
-    devices = list(devices)
+    devices = [{**device, "hostname": str(device["hostname"]).lower()} for device in devices]
     staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
     return [
         {
             "name": device["hostname"],
+            "id": device["id"],
             "addresses": [*(entry["address"] for entry in device["ip_addresses"]), *filter(None, [vlan_address(device)])],
             "created_at": device.get("provisioning_started_at") or device["created_at"],
         }

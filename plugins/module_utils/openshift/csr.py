@@ -39,7 +39,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping as _mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings as _objects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import text as _text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import recorded_device, time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import of_another_device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import (
     Address,
     Content,
@@ -93,7 +95,7 @@ _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of the inventory. `created_at` None: no window of time applies.
+    """A machine of the inventory. `created_at` None: no window of time applies. `device_id`: empty if it is not known.
 
     `ambiguous`: several different machines have this name, so which of them may join is unknown.
     """
@@ -102,6 +104,7 @@ class Machine:
     addresses: frozenset[Address]
     created_at: datetime | None
     ambiguous: bool = False
+    device_id: str = ""
 
     def is_of_an_earlier_one(self, moment: datetime | None) -> bool:
         """Return whether a CSR or Node of this time belongs to an earlier machine of the same name."""
@@ -267,6 +270,8 @@ class NodeState:
     """Since when it is Ready or not."""
     heard_at: datetime | None = None
     """Time of its kubelet's last report."""
+    device_id: str = ""
+    """The device that it records, see ``node_identity``; empty without one."""
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
@@ -282,7 +287,7 @@ def policy(options: Mapping[str, Any]) -> Policy:
         if given.get("created_at") and created_at is None:
             problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
         addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
-        machine = Machine(name, addresses, created_at)
+        machine = Machine(name, addresses, created_at, device_id=str(given.get("id") or ""))
         # If two devices have one host name, neither may join, but all other machines may.
         machines[name] = machine if machines.get(name, machine) == machine else replace(machine, ambiguous=True)
     additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
@@ -317,18 +322,6 @@ def _addresses(texts: Iterable[Any], where: str, problems: list[str]) -> frozens
     return frozenset(found)
 
 
-def time_of(value: Any) -> datetime | None:
-    """Return an RFC 3339 time of either API as an aware datetime; None if it is malformed. Without a zone it is UTC (Metal API)."""
-    if isinstance(value, datetime):
-        moment = value
-    else:
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 def node_state(obj: Any) -> NodeState:
     """Return the state of a Node object; with malformed or missing fields it is not Ready."""
     metadata = _mapping(_mapping(obj).get("metadata"))
@@ -338,7 +331,8 @@ def node_state(obj: Any) -> NodeState:
             ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
             message = printable(condition.get("message") or condition.get("reason") or "no reason given")
             since, heard_at = time_of(condition.get("lastTransitionTime")), time_of(condition.get("lastHeartbeatTime"))
-    return NodeState(_text(metadata.get("name")), ready, message, time_of(metadata.get("creationTimestamp")), silent, since, heard_at)
+    created_at = time_of(metadata.get("creationTimestamp"))
+    return NodeState(_text(metadata.get("name")), ready, message, created_at, silent, since, heard_at, recorded_device(obj))
 
 
 def pending_client_requests(objects: Iterable[Any]) -> dict[str, Request]:
@@ -836,12 +830,14 @@ def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict
     It has joined if its Node is Ready and its serving certificate is issued. Approved CSRs are removed after an hour, so for an older Node
     the absence of a pending CSR proves the same: a kubelet without the certificate files one every 15 minutes. A Node with a second client
     certificate may need another serving certificate too, and gets time to file that CSR. A Node that registered and reported only before
-    the machine was created is that of an earlier machine of its name.
+    the machine was created is that of an earlier machine of its name. A Node that records another device is none of this machine.
     """
     mine = [verdict for verdict in verdicts if verdict.request.node == machine.name and not verdict.request.foreign]
     client = [verdict for verdict in mine if verdict.request.kind == "client"]
     if node is None:
         return _missing_client(machine, client, past)
+    if another := of_another_device(node.device_id, machine.device_id):
+        return f"the Node of its name is of another device: {another}"
     if machine.is_of_an_earlier_one(node.created_at) and machine.is_of_an_earlier_one(node.heard_at):
         return f"the Node of an earlier machine of its name is still there, registered at {_when(node.created_at or now)}: delete that Node"
     serving = [verdict for verdict in mine if verdict.request.kind == "serving" and verdict.request.requestor == NODE_PREFIX + machine.name]

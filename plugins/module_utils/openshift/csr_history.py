@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import NO_PAST, Past, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import NO_PAST, Past
 
 
 def to_text(past: Past) -> str:

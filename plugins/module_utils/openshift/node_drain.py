@@ -26,10 +26,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import UNCORDON, Node, cordon, known_as
 
 if TYPE_CHECKING:

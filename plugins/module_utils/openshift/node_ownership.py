@@ -1,16 +1,18 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes and the devices they run on: which Node belongs to which device, and which Nodes were left by machines that no longer exist.
+"""Record the devices of Nodes, and delete the Nodes of machines that no longer exist. Which Node is of which device: ``node_identity``.
 
 A Node outlives its machine, and as long as it is there another machine of its name is refused its first certificate. A Node is left by its
 machine when all of this holds; each rule is one function or one condition of :func:`judge`:
 
 - it is no control plane Node, or the caller names it as one (``terminated`` with ``control_plane``);
 - the caller names it (``nodes``, ``terminated``), or an annotation says that it was on a device of this collection;
-- the project has no device of its name, or only one that was provisioned after the Node was created;
-- no device of the whole project has its name or its device's id, whatever tags it has;
+- it is of no device with the cluster's ownership tags;
+- no device of the whole project is its device or has its name, whatever tags it has;
 - its kubelet is unreachable (Ready is Unknown), or the caller has just deleted its device (``terminated``).
+
+Nothing is written while a device has another name than its Node: the device of a Node would be mistaken for none, and ordered again.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -19,8 +21,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -31,12 +31,18 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
     MetalError,
+    together,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, PROVIDER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import DEVICE, Node, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import (
+    Device,
+    Identities,
+    is_older,
+    read_devices,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import Node, read_node
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
@@ -52,9 +58,6 @@ NODE_OWNERSHIP_OPTIONS = Options(
     }
 )
 
-CLOCK_SKEW = timedelta(seconds=60)
-"""So much the clocks of the two APIs may differ: a machine boots for longer before its Node is there."""
-
 PAUSE = 3.0
 """Seconds until the second list of devices: a list may miss one for a moment (service's known behaviour)."""
 
@@ -64,41 +67,18 @@ DELETED = "deleted"
 Verdict = Literal["other", "current", "left"]
 
 
-@dataclass(frozen=True)
-class Machine:
-    """A device as far as its Node goes. ``since``: when it was provisioned last."""
+def judge(
+    node: Node, identities: Identities, hostnames: Collection[str], nodes: Collection[str], control_plane: Collection[str] = ()
+) -> Verdict:
+    """Return whether a Node is of one of the devices (``current``), was left by one (``left``), or is none of ours (``other``).
 
-    id: str
-    hostname: str
-    since: datetime | None
-
-
-def machines_of(devices: Iterable[Mapping[str, Any]]) -> dict[str, Machine]:
-    """Return the machines of devices (as ``metal_device_info`` returns them) by host name in lower case, without those being deleted."""
-    found = {}
-    for device in devices:
-        if device["state"] not in DELETING_STATES and isinstance(device["hostname"], str):
-            since = time_of(device["provisioning_started_at"] or device["created_at"])
-            found[device["hostname"].lower()] = Machine(str(device["id"]), device["hostname"].lower(), since)
-    return found
-
-
-def is_older(node: Node, machine: Machine) -> bool:
-    """Return whether a Node was created before its machine was provisioned: another machine of that name had it."""
-    return node.created_at is not None and machine.since is not None and node.created_at + CLOCK_SKEW < machine.since
-
-
-def judge(node: Node, machines: Mapping[str, Machine], nodes: Collection[str], control_plane: Collection[str] = ()) -> Verdict:
-    """Return whether a Node is on one of the machines (``current``), was left by one (``left``), or is none of ours (``other``).
-
-    ``control_plane``: names of the control plane Nodes that may have been left.
+    ``hostnames``: those of the devices. ``control_plane``: names of the control plane Nodes that may have been left.
     """
-    machine = machines.get(node.name)
-    if machine is not None and not is_older(node, machine):
+    if identities.device_of(node.name) is not None:
         return "current"
     if node.control_plane and node.name not in control_plane:
         return "other"
-    if machine is not None or node.name in nodes or node.device_id or node.cordoned_here:
+    if node.name in hostnames or node.name in nodes or node.device_id or node.cordoned_here:
         return "left"
     return "other"
 
@@ -120,6 +100,7 @@ class Ownership:
         self._unsure: list[tuple[Node, str]] = []
         """Writes whose answer was lost, each a Node and what it was to become."""
         self._kept: list[dict[str, str]] = []
+        self._foreign: list[dict[str, str]] = []
         self._is_known = False
         """Whether the last poll has read Nodes and devices."""
 
@@ -138,17 +119,27 @@ class Ownership:
     def _step(self) -> list[str]:
         nodes = [read_node(obj) for obj in self._cluster.nodes()]
         self._settle(nodes)
-        machines = machines_of(self._devices(self._params["ownership_tags"]))
+        devices = read_devices(self._devices(self._params["ownership_tags"]))
+        identities = Identities(nodes, devices)
+        if identities.renamed:
+            error = CollectionError(together("Cannot determine the devices of nodes", [each.text for each in identities.renamed]))
+            self._metal.add_origin(error)
+            raise error
         ours = {*self._params["nodes"], *self._params["terminated"]}
         control_plane = self._params["terminated"] if self._params["control_plane"] else ()
-        verdicts = {node.name: judge(node, machines, ours, control_plane) for node in nodes}
+        hostnames = {device.hostname for device in devices}
+        self._foreign = [
+            {"name": node.name, "provider_id": node.foreign_provider_id}
+            for node in nodes
+            if node.foreign_provider_id and identities.device_of(node.name) is not None
+        ]
         for node in nodes:
-            if verdicts[node.name] == "current":
-                self._record(node, machines[node.name])
-        left = [node for node in nodes if verdicts[node.name] == "left"]
+            if (device := identities.device_of(node.name)) is not None:
+                self._record(node, device)
+        left = [node for node in nodes if judge(node, identities, hostnames, ours, control_plane) == "left"]
         if not self._params["prune"] or not left:
             return []
-        if not machines:
+        if not devices:
             tags = ", ".join(self._params["ownership_tags"])
             error = CollectionError(
                 "Cannot determine which nodes have no device: "
@@ -160,20 +151,34 @@ class Ownership:
         return self._prune(self._confirmed(left))
 
     def _confirmed(self, left: list[Node]) -> list[Node]:
-        """Return those that a second list, of all devices of the project, confirms."""
+        """Return those that a second list, of all devices of the project, confirms.
+
+        Raises CollectionError for a Node of ``nodes`` whose device exists by another name, without the tags: it would be ordered again.
+        """
         self._sleep(PAUSE)
-        devices = self._devices([])
-        machines, ids = machines_of(devices), {str(device["id"]) for device in devices if device["state"] not in DELETING_STATES}
+        devices = read_devices(self._devices([]))
+        identities, named = Identities(left, devices), {device.hostname: device for device in devices}
         confirmed = []
         self._kept = []
+        problems = []
         for node in left:
-            machine = machines.get(node.name)
-            if machine is not None and not is_older(node, machine):
-                self._kept.append({"name": node.name, "reason": f"device {machine.id} has its name and not the ownership tags"})
-            elif node.device_id in ids and (machine is None or machine.id != node.device_id):
-                self._kept.append({"name": node.name, "reason": f"its device {node.device_id} exists, by another name or without the tags"})
+            device, namesake = identities.device_of(node.name), named.get(node.name)
+            if device is not None and device.hostname != node.name and node.name in self._params["nodes"]:
+                tags = ", ".join(self._params["ownership_tags"])
+                problems.append(
+                    f"node {node.name} is of device {device.id}, which is named {device.hostname} and lacks the tags {tags}. "
+                    "Restore its name and tags, or delete the device and the node"
+                )
+            elif device is not None and device.hostname != node.name:
+                self._kept.append({"name": node.name, "reason": f"its device {device.id} exists, by another name or without the tags"})
+            elif namesake is not None and not is_older(node, namesake):
+                self._kept.append({"name": node.name, "reason": f"device {namesake.id} has its name and not the ownership tags"})
             else:
                 confirmed.append(node)
+        if problems:
+            error = CollectionError(together("Cannot determine the devices of nodes", problems))
+            self._metal.add_origin(error)
+            raise error
         return confirmed
 
     def _prune(self, left: Iterable[Node]) -> list[str]:
@@ -186,12 +191,14 @@ class Ownership:
                 waiting.append(f"node {node.name} has no device any more, but its kubelet still reports: it is {state}")
         return waiting
 
-    def _record(self, node: Node, machine: Machine) -> None:
-        if node.device_id == machine.id:
+    def _record(self, node: Node, device: Device) -> None:
+        """Record a device in the annotation and in ``spec.providerID``, which can be set once and never be changed."""
+        if node.is_annotated and node.provider_id:
             return
-        self._write(
-            node, machine.id, lambda: self._cluster.change_node(node.name, node.uid, {"metadata": {"annotations": {DEVICE: machine.id}}})
-        )
+        patch: dict[str, Any] = {"metadata": {"annotations": {DEVICE: device.id}}}
+        if not node.provider_id:
+            patch["spec"] = {"providerID": f"{PROVIDER}{device.id}"}
+        self._write(node, device.id, lambda: self._cluster.change_node(node.name, node.uid, patch))
 
     def _delete(self, node: Node) -> None:
         try:
@@ -214,14 +221,15 @@ class Ownership:
 
     def _count(self, node: Node, after: str) -> None:
         (self._deleted if after == DELETED else self._recorded).append(node.name)
-        self._before[node.name], self._after[node.name] = node.device_id or "no device recorded", after
+        before = "no device recorded" if not node.device_id else node.device_id if node.provider_id else f"{node.device_id}, no provider ID"
+        self._before[node.name], self._after[node.name] = before, after
 
     def _settle(self, nodes: Iterable[Node]) -> None:
         """Count writes whose answers were lost, and that were made."""
         found = {node.uid: node for node in nodes}
         for node, after in self._unsure:
             current = found.get(node.uid)
-            if (current is None) if after == DELETED else (current is not None and current.device_id == after):
+            if (current is None) if after == DELETED else (current is not None and current.is_annotated and current.provider_id != ""):
                 self._count(node, after)
         self._unsure.clear()
 
@@ -252,4 +260,5 @@ class Ownership:
                 recorded=sorted(self._recorded),
                 deleted=sorted(self._deleted),
                 kept=self._kept,
+                foreign_provider_ids=self._foreign,
             )

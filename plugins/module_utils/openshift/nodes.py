@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects cut down to what the removal of machines needs, and the two annotations that this collection writes on them.
+"""Node objects cut down to what the removal of machines needs, and the annotation of those that this collection has cordoned.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER, timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
+    DEVICE,
+    FIELD_OWNER,
+    device_of_provider_id,
+    recorded_device,
+    timestamp,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import node_state
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import read_routers
 
@@ -24,9 +30,6 @@ if TYPE_CHECKING:
 
 CORDONED = "equinix-metal.openshift/cordoned"
 """Annotation of a Node that was cordoned here in order to remove its machine; its value is the time (RFC 3339)."""
-
-DEVICE = "equinix-metal.openshift/device"
-"""Annotation of a Node with the id of the device that it runs on."""
 
 ROLE = "node-role.kubernetes.io/"
 CONTROL_PLANE = frozenset({f"{ROLE}control-plane", f"{ROLE}master"})
@@ -50,6 +53,17 @@ class Node:
     cordoned_here: bool
     """Whether it is cordoned, and by this collection."""
     device_id: str
+    """Of the device that it records, see ``node_identity``; empty without one."""
+    provider_id: str = ""
+    """Its ``spec.providerID``, of any provider."""
+    is_annotated: bool = False
+    """Whether the annotation records its device, and not ``spec.providerID`` alone."""
+    addresses: tuple[str, ...] = ()
+
+    @property
+    def foreign_provider_id(self) -> str:
+        """Its ``spec.providerID`` if that is of another provider, or names another device than the annotation; else empty."""
+        return "" if self.device_id and device_of_provider_id(self.provider_id) == self.device_id else self.provider_id
 
 
 def read_node(obj: Any) -> Node:
@@ -67,7 +81,10 @@ def read_node(obj: Any) -> Node:
         since=state.since,
         schedulable=schedulable,
         cordoned_here=not schedulable and _is_cordoned_here(metadata),
-        device_id=text(mapping(metadata.get("annotations")).get(DEVICE)),
+        device_id=recorded_device(obj),
+        provider_id=text(spec.get("providerID")),
+        is_annotated=DEVICE in mapping(metadata.get("annotations")),
+        addresses=tuple(text(each.get("address")) for each in mappings(mapping(mapping(obj).get("status")).get("addresses"))),
     )
 
 
@@ -117,11 +134,13 @@ def list_nodes(client: ClusterClient, *, patient: bool, routers: bool = False) -
         if not patient:
             raise
         return [], [problem.message]
-    shown = ("name", "control_plane", "ready", "unreachable", "message", "schedulable", "device_id")
+    shown = ("name", "control_plane", "ready", "unreachable", "message", "schedulable", "device_id", "provider_id")
     return [
         {
             **{name: getattr(node, name) for name in shown},
             "since": None if node.since is None else timestamp(node.since),
+            "created_at": None if node.created_at is None else timestamp(node.created_at),
+            "addresses": list(node.addresses),
             "cordoned_for_removal": node.cordoned_here,
             **placed.get(node.name, {}),
         }

@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
     Request,
     node_state,
     pending_client_requests,
-    time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import of_another_device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pod_details import pod_details, pod_is_well
 
 if TYPE_CHECKING:
@@ -439,12 +440,9 @@ def check_condition(
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):
-            nodes = {}
-            for node in client.nodes():
-                state = node_state(node)
-                nodes[state.name] = state
-                if params.get("node_details"):
-                    result["nodes"].append(node_details(node))
+            objects_of_nodes = list(client.nodes())
+            nodes = _states(objects_of_nodes, params.get("devices") or {})
+            result["nodes"] = [node_details(node) for node in objects_of_nodes] if params.get("node_details") else []
             absent = set(view.desired_nodes) - nodes.keys()
             pages = client.certificate_requests() if absent else ()
             view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
@@ -483,6 +481,15 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
         pools = {name_of(pool): pool for pool in client.machine_config_pools()}
         return {"pools": pools, "desired_pools": {str(name): int(least) for name, least in params["machine_config_pools"].items()}}
     return {}
+
+
+def _states(objects: Iterable[Mapping[str, Any]], devices: Mapping[str, Any]) -> dict[str, NodeState]:
+    """Return the Nodes by name. ``devices``: ids by the names of Nodes; a Node that records another device has not joined."""
+    found = {}
+    for state in map(node_state, objects):
+        another = of_another_device(state.device_id, str(devices.get(state.name) or ""))
+        found[state.name] = replace(state, ready=False, message=another) if another else state
+    return found
 
 
 def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]]:

@@ -17,10 +17,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Verdict, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Verdict
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     conditions,

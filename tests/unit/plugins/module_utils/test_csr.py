@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     OWN_KEY,
     Alarm,
@@ -27,7 +29,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     node_state,
     policy,
     remember,
-    time_of,
 )
 
 from . import csr_cases as cases
@@ -657,6 +658,19 @@ def test_the_node_of_an_earlier_machine_is_not_the_machines_own() -> None:
     # The same Node with the machine that was installed anew in its place.
     stale["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-03-01T12:24:00Z"
     assert not missing(machine, node_state(stale), (), NOW)
+
+
+def test_the_node_of_another_device_is_not_the_machines_own() -> None:
+    """It is Ready, and its kubelet reports: the device was renamed, and another one was ordered by its name."""
+    machine = replace(rules().machines[WORKER], device_id="B")
+    for recorded, text in (
+        ("A", "the Node of its name is of another device: it is of device A, and device B has its name now"),
+        ("B", ""),
+        ("", ""),
+    ):
+        obj = node(created="2026-03-01T10:00:00Z")
+        obj["metadata"]["annotations"] = {DEVICE: recorded} if recorded else {}
+        assert missing(machine, node_state(obj), (), NOW) == text
 
 
 def test_an_unknown_node_is_reported_with_its_pending_csr() -> None:

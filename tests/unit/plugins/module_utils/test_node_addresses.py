@@ -26,6 +26,7 @@ CLUSTER = "demo.metal.test"
 def device(name: str, role: str, number: int) -> dict[str, Any]:
     addresses = {"public_ipv4": f"192.0.2.{number}", "private_ipv4": f"10.0.0.{number}", "public_ipv6": f"2001:db8::{number}"}
     return {
+        "id": f"id-{name}",
         "hostname": f"{name}.{CLUSTER}",
         "tags": [f"openshift-role={role}"],
         "addresses": addresses,

@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge, machines_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, DEVICE, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import Identities, read_devices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, read_node
 from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 TAGS = ["openshift-cluster=demo.metal.test"]
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
 
 
-def node(name: str, annotations: dict[str, str] | None = None, *, ready: str = "Unknown", master: bool = False) -> dict[str, Any]:
+def node(
+    name: str, annotations: dict[str, str] | None = None, *, ready: str = "Unknown", master: bool = False, provider_id: str = ""
+) -> dict[str, Any]:
     annotations = annotations or {}
     return {
         "metadata": {
@@ -26,7 +30,7 @@ def node(name: str, annotations: dict[str, str] | None = None, *, ready: str = "
             "labels": {"node-role.kubernetes.io/master": ""} if master else {},
             "annotations": annotations,
         },
-        "spec": {"unschedulable": True} if CORDONED in annotations else {},
+        "spec": ({"unschedulable": True} if CORDONED in annotations else {}) | ({"providerID": provider_id} if provider_id else {}),
         "status": {"conditions": [{"type": "Ready", "status": ready, "message": "told"}]},
     }
 
@@ -42,14 +46,14 @@ class Cluster:
     def __init__(self, *nodes: dict[str, Any], read_only: bool = False) -> None:
         self.read_only = read_only
         self.listed = list(nodes)
-        self.changed: list[tuple[str, str, str]] = []
+        self.changed: list[tuple[str, str, str, str | None]] = []
         self.deleted: list[str] = []
 
     def nodes(self) -> list[dict[str, Any]]:
         return self.listed
 
     def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
-        self.changed.append((name, uid, patch["metadata"]["annotations"][DEVICE]))
+        self.changed.append((name, uid, patch["metadata"]["annotations"][DEVICE], patch.get("spec", {}).get("providerID")))
 
     def delete_node(self, name: str, uid: str) -> None:
         assert uid == f"uid-{name}"
@@ -114,17 +118,62 @@ def polled(
     ],
 )
 def test_a_node_belongs_to_the_device_of_its_name(obj: dict[str, Any], machine: dict[str, Any] | None, verdict: str) -> None:
-    listed = [{"provisioning_started_at": None, **machine}] if machine else []
-    assert judge(read_node(obj), machines_of(listed), ["worker-1"]) == verdict
+    devices = read_devices([machine] if machine else [])
+    found = read_node(obj)
+    assert judge(found, Identities([found], devices), {each.hostname for each in devices}, ["worker-1"]) == verdict
 
 
 def test_the_device_of_a_node_is_recorded_once() -> None:
-    cluster = Cluster(node("worker-1", ready="True"), node("master-0", {DEVICE: "id-master-0"}, ready="True", master=True))
+    master = node("master-0", {DEVICE: "id-master-0"}, ready="True", master=True, provider_id="equinixmetal://id-master-0")
+    cluster = Cluster(node("worker-1", ready="True"), master)
     waiting, result = polled(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
     assert waiting == []
-    assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1")]
+    assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1", "equinixmetal://id-worker-1")]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], [])
     assert result["diff"]["after"] == {"worker-1": "id-worker-1"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "provider_id", "written", "before"),
+    [
+        # A Node of an earlier release of this collection.
+        ({DEVICE: "id-worker-1"}, "", "equinixmetal://id-worker-1", "id-worker-1, no provider ID"),
+        # cloud-provider-equinix-metal was first.
+        ({}, "equinixmetal://id-worker-1", None, "id-worker-1"),
+        # It cannot be changed.
+        ({}, "baremetalhost:///worker-1", None, "no device recorded"),
+    ],
+)
+def test_what_a_node_lacks_is_recorded(annotations: dict[str, str], provider_id: str, written: str | None, before: str) -> None:
+    cluster = Cluster(node("worker-1", annotations, ready="True", provider_id=provider_id))
+    _waiting, result = polled(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
+    assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1", written)]
+    assert result["diff"]["before"] == {"worker-1": before}
+
+
+@pytest.mark.parametrize("provider_id", ["baremetalhost:///worker-1", "equinixmetal://another"])
+def test_a_foreign_provider_id_is_kept_and_reported(provider_id: str) -> None:
+    other = node("worker-9", ready="True", provider_id="vsphere://not-ours")
+    cluster = Cluster(node("worker-1", {DEVICE: "id-worker-1"}, ready="True", provider_id=provider_id), other)
+    _waiting, result = polled(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
+    assert (cluster.changed, result["changed"]) == ([], False)
+    assert result["foreign_provider_ids"] == [{"name": "worker-1", "provider_id": provider_id}]
+
+
+@pytest.mark.parametrize("prune", [True, False])
+@pytest.mark.parametrize(
+    "devices",
+    [
+        pytest.param([device("worker-1", hostname="gpu-box-7"), device("worker-2")], id="renamed"),
+        pytest.param([device("worker-1", hostname="worker-2"), device("worker-2", hostname="worker-1")], id="swapped"),
+    ],
+)
+def test_nothing_is_written_while_a_device_has_another_name_than_its_node(devices: list[dict[str, Any]], prune: bool) -> None:
+    nodes = [node(name, {DEVICE: f"id-{name}"}, ready="True") for name in ("worker-1", "worker-2")]
+    cluster = Cluster(*nodes, node("worker-3"))
+    with pytest.raises(CollectionError, match=r"device id-worker-1 of node worker-1 is named (gpu-box-7|worker-2) at the Metal API"):
+        polled(cluster, Metal(MASTER, *devices), "worker-1", "worker-2", "worker-3", prune=prune)
+    assert (cluster.changed, cluster.deleted) == ([], [])
 
 
 def test_check_mode_predicts_and_writes_nothing() -> None:
@@ -175,22 +224,34 @@ def test_a_list_that_misses_a_device_for_a_moment_deletes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("obj", "other", "words"),
+    ("obj", "other", "desired", "words"),
     [
-        (node("worker-1"), device("worker-1", tags=[]), "device id-worker-1 has its name and not the ownership tags"),
+        (node("worker-1"), device("worker-1", tags=[]), ["worker-1"], "device id-worker-1 has its name and not the ownership tags"),
         (
             node("worker-1", {DEVICE: "id-renamed"}),
             device("renamed", tags=[]),
+            [],
             "its device id-renamed exists, by another name or without the tags",
         ),
     ],
 )
-def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(obj: dict[str, Any], other: dict[str, Any], words: str) -> None:
+def test_a_machine_that_lost_its_tags_or_its_name_keeps_its_node(
+    obj: dict[str, Any], other: dict[str, Any], desired: list[str], words: str
+) -> None:
     """The user who removed them may have meant the machine to stay."""
     cluster = Cluster(obj)
-    _waiting, result = polled(cluster, Metal(MASTER, other), "worker-1")
+    _waiting, result = polled(cluster, Metal(MASTER, other), *desired)
     assert cluster.deleted == []
     assert result["kept"] == [{"name": "worker-1", "reason": words}]
+
+
+def test_a_machine_that_lost_both_is_not_ordered_again() -> None:
+    cluster = Cluster(node("worker-1", {DEVICE: "id-renamed"}))
+    with pytest.raises(
+        CollectionError, match="node worker-1 is of device id-renamed, which is named renamed and lacks the tags openshift-"
+    ):
+        polled(cluster, Metal(MASTER, device("renamed", tags=[])), "worker-1")
+    assert cluster.deleted == []
 
 
 def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> None:
@@ -241,6 +302,7 @@ class LosesAnswers(Cluster):
         super().change_node(name, uid, patch)
         changed = next(each for each in self.listed if each["metadata"]["name"] == name)
         changed["metadata"]["annotations"] = patch["metadata"]["annotations"]
+        changed["spec"] |= patch["spec"]
         raise ClusterUnreachableError("cut off")
 
     def delete_node(self, name: str, uid: str) -> None:

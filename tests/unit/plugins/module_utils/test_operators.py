@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
     node_state,
     pending_client_requests,
-    time_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     CONDITIONS,

@@ -30,6 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     mirror,
     names,
     networks,
+    nodes,
     plain_network,
     plans,
     publishing,
@@ -569,6 +570,12 @@ CHECKS: tuple[Check, ...] = (
         expected="an installed cluster has the control plane machines of the inventory, no more and no fewer, each with its device: a new"
         " device would not be a member of etcd",
         advice="replace a lost machine with replace.yml; restore the number and the names of the hosts in the inventory",
+    ),
+    Check(
+        "devices of nodes",
+        nodes.devices,
+        expected="each node of an installed cluster on a device that has its name; the device is known by its id, which the node records",
+        advice="restore the names of the devices (docs/day2.md); nothing was ordered or deleted",
     ),
     Check(
         "publishing address",

@@ -171,9 +171,11 @@ class Context:
         metadata = (self.readings.get("controller") or {}).get("metadata")
         return metadata if isinstance(metadata, Mapping) else {}
 
-    @property
+    @cached_property
     def devices(self) -> list[Mapping[str, Any]]:
-        return list((self.readings.get("devices") or {}).get("devices") or [])
+        """The devices of the cluster, with host names in lower case, as those of machines are: the Metal API keeps capitals."""
+        listed = (self.readings.get("devices") or {}).get("devices") or []
+        return [{**device, "hostname": str(device.get("hostname") or "").lower()} for device in listed]
 
     @property
     def addresses(self) -> set[str]:

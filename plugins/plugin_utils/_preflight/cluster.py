@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read which cluster the kubeconfig in the cluster folder is for, and the nodes of its control plane.
+"""Read which cluster the kubeconfig in the cluster folder is for, and its nodes.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -15,12 +15,13 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import list_nodes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, and the names of its ``control_plane`` nodes.
+    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, its ``nodes`` as ``node_info`` returns them, and the names of
+    its ``control_plane`` nodes.
 
     If the request failed it has ``msg`` instead. Empty without a kubeconfig.
     """
@@ -32,15 +33,17 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     try:
         client = ClusterClient(str(path), timeout=float(settings["timeout"]))
         version = client.cluster_version()
-        members = _control_plane(client)
+        replaced = read_operator(client.etcd()).replacing.node
+        nodes, _waiting = list_nodes(client, patient=False)
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
+    # Also one whose replacement is not complete: it may have no Node now.
+    members = sorted({node["name"] for node in nodes if node["control_plane"]} | ({replaced} if replaced else set()))
     return {
-        "kubeconfig": {"cluster_id": cluster_id_of(version) or "", "version": version_of(version) or "", "control_plane": members},
+        "kubeconfig": {
+            "cluster_id": cluster_id_of(version) or "",
+            "version": version_of(version) or "",
+            "nodes": nodes,
+            "control_plane": members,
+        },
     }
-
-
-def _control_plane(client: ClusterClient) -> list[str]:
-    """Return the names of the control plane nodes, also that of one whose replacement is not complete: it may have no Node now."""
-    replaced = read_operator(client.etcd()).replacing.node
-    return sorted({read_node(node).name for node in client.control_plane_nodes()} | ({replaced} if replaced else set()))

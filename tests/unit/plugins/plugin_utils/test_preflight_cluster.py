@@ -8,11 +8,19 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import cluster
 from tests.unit.plugins.module_utils.service import Reply, serving
 
 CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"
-NODES = {"kind": "NodeList", "items": [{"metadata": {"name": f"master-{number}.demo"}} for number in (1, 0)]}
+LABELS = {"master": {"node-role.kubernetes.io/master": ""}, "worker": {"node-role.kubernetes.io/worker": ""}}
+NODES = {
+    "kind": "NodeList",
+    "items": [
+        {"metadata": {"name": f"{role}-{number}.demo", "labels": LABELS[role], "annotations": {DEVICE: f"id-{role}-{number}"}}}
+        for role, number in (("master", 1), ("master", 0), ("worker", 0))
+    ],
+}
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 
@@ -41,10 +49,11 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     version = {"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}
     with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES)) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        found = {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
-        assert cluster.collect(wanted(tmp_path)) == {"kubeconfig": found}
+        found = cluster.collect(wanted(tmp_path))["kubeconfig"]
+        nodes = [(node["name"], node["device_id"]) for node in found.pop("nodes")]
+        assert nodes == [(f"{name}.demo", f"id-{name}") for name in ("master-0", "master-1", "worker-0")]
+        assert found == {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
         assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", ETCD), ("GET", "/api/v1/nodes")]
-        assert service.seen[2].query["labelSelector"] == "node-role.kubernetes.io/master"
 
 
 def test_a_machine_whose_replacement_is_not_complete_is_of_the_control_plane(tmp_path: Path) -> None:

@@ -21,6 +21,13 @@ options:
     type: list
     elements: dict
     required: true
+  nodes:
+    description:
+      - The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. A worker has the name of its Node, also when its
+        device was renamed.
+    type: list
+    elements: dict
+    default: []
   within:
     description:
       - Time in seconds until the termination time, at most.
@@ -45,7 +52,7 @@ _value:
       elements: dict
       sample: [{hostname: spot-0.demo.metal.test, termination_time: "2026-11-21T09:02:00Z", seconds: 104, is_spot: true}]
     nodes:
-      description: Their host names.
+      description: Names of their Nodes; of a device without a Node its host name in lower case.
       type: list
       elements: str
       sample: [spot-0.demo.metal.test]
@@ -73,10 +80,10 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.evictions import evictions as evictions_of
 
 
-def evictions(devices: Iterable[Mapping[str, Any]], within: int = 300) -> dict[str, Any]:
+def evictions(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]] = (), within: int = 300) -> dict[str, Any]:
     """Return the evictions of the next seconds. Raises AnsibleFilterError for a malformed input."""
     try:
-        return evictions_of(devices, now=datetime.now(UTC), within=int(within))
+        return evictions_of(devices, nodes, now=datetime.now(UTC), within=int(within))
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise AnsibleFilterError(f"evictions: the input has to be devices as this collection returns them: {problem!r}") from problem
 

@@ -82,8 +82,13 @@ _value:
       type: list
       elements: str
       sample: [worker-2.demo.metal.test]
+    ids:
+      description: Ids of their devices.
+      type: list
+      elements: str
+      sample: [7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11]
     nodes:
-      description: Names of their Nodes, which are the host names in lower case.
+      description: Names of their Nodes, by the ids that these record; of devices without a Node the host names in lower case.
       type: list
       elements: str
       sample: [worker-2.demo.metal.test]
@@ -117,6 +122,8 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Choice, choose_removals, removal_request
 
 ROLE = "openshift-role="
@@ -137,9 +144,11 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[Any]]:
-    """Return ``removed``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
+    """Return ``removed``, ``ids``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
     try:
         masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
+        devices = list(devices)
+        identities = identify(nodes or (), devices)
         found = {device["hostname"]: device for device in devices}
         # Nodes and machines of the inventory have the host name of the device in lower case.
         excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
@@ -151,7 +160,9 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         removed = list(choice.removed)
         blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
         if removed:
-            blockers += _locked(excess, removed)
+            blockers += [*_locked(excess, removed), *_of_one_name(devices, removed)]
+            # Another device would be deleted than the one whose Node was drained.
+            blockers += [f"{each.text}." for each in identities.renamed]
         if removed and nodes is not None:
             states = {node["name"]: node for node in nodes}
             blockers += _quorum(states, masters, removed)
@@ -166,7 +177,8 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
     return {
         "removed": removed,
-        "nodes": [name.lower() for name in removed],
+        "ids": [str(found[name]["id"]) for name in removed],
+        "nodes": [identities.node_of(str(found[name]["id"])) or name.lower() for name in removed],
         "reasons": [{"hostname": name, "reason": reason} for name, reason in choice.removed.items()],
         "kept": [{"hostname": name, "reason": reason} for name, reason in choice.kept.items()],
         "lines": choice.lines if replaced is None else [],
@@ -198,6 +210,16 @@ def _locked(excess: Iterable[Mapping[str, Any]], removed: Collection[str]) -> li
         return []
     return [
         f"{', '.join(locked)} is locked against deletion. Unlock it with equinix_metal.openshift.metal_device (locked: false) or keep it."
+    ]
+
+
+def _of_one_name(devices: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:
+    """Return a blocker for each name that several devices have: which of them the Node is of may be unknown."""
+    staying = [device for device in devices if device.get("state") not in DELETING_STATES]
+    return [
+        f"{len(ids)} devices have the host name {name}: {', '.join(ids)}. Delete the others (metal_device with id, state=absent)."
+        for name in removed
+        if len(ids := sorted(str(device["id"]) for device in staying if device["hostname"] == name)) > 1
     ]
 
 

@@ -263,6 +263,14 @@ options:
     type: list
     elements: str
     required: true
+  ids:
+    description:
+      - With O(state=absent), the ids of the devices to delete. They need all O(ownership_tags); one that does not exist is deleted already.
+      - The id of a device is its identity, while every user with write access to the project can change its host name.
+    type: list
+    elements: str
+    aliases:
+      - device_ids
   all_owned:
     description:
       - With O(state=absent), delete every device of the project that has all O(ownership_tags).
@@ -378,6 +386,14 @@ EXAMPLES = r"""
       - pool=build
     hostnames:
       - build-2.example.com
+    state: absent
+
+- name: Delete another one, whatever its host name is by now
+  equinix_metal.openshift.metal_device_set:
+    ownership_tags:
+      - pool=build
+    ids:
+      - 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     state: absent
 
 - name: Delete all others

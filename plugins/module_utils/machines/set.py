@@ -18,6 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
+    identifiers,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, out_of_stock
@@ -56,6 +57,7 @@ DEVICE_SET_OPTIONS = Options(
     {
         "machines": {"type": "list", "elements": "dict", "options": MACHINE_OPTIONS},
         "hostnames": {"type": "list", "elements": "str", "aliases": ["hostname", "name"]},
+        "ids": identifiers(aliases=["device_ids"]),
         **DEVICE_OPTIONS.argument_spec,
         "placement": PLACEMENT_OPTION,
         "spread": {"type": "bool", "default": False},
@@ -104,10 +106,10 @@ class _Listing:
 
 
 class DeviceSet:
-    """The devices of ``machines`` or ``hostnames``, or all with ``ownership_tags``; ``params`` are the options of ``metal_device_set``.
+    """The devices of ``machines``, ``hostnames`` or ``ids``, or all with ``ownership_tags``.
 
-    ``members`` are the devices of the set. ``notes`` lists deviations from the first choice and what was done about each. ``now`` returns
-    seconds of a clock that two calls of a module share.
+    ``params`` are the options of ``metal_device_set``. ``members`` are the devices of the set. ``notes`` lists deviations from the first
+    choice and what was done about each. ``now`` returns seconds of a clock that two calls of a module share.
     """
 
     def __init__(
@@ -150,11 +152,13 @@ class DeviceSet:
         problems = []
         if not self._tags or any(not tag.strip() for tag in self._tags):
             problems.append("ownership_tags must have at least one tag, and no empty one")
-        named = params["machines"] is not None or params["hostnames"] is not None
-        if params["all_owned"] and (params["machines"] or params["hostnames"] or not self._absent):
-            problems.append("all_owned needs state=absent, without machines and hostnames")
+        named = any(params[name] is not None for name in ("machines", "hostnames", "ids"))
+        if params["all_owned"] and (params["machines"] or params["hostnames"] or params["ids"] is not None or not self._absent):
+            problems.append("all_owned needs state=absent, without machines, hostnames and ids")
+        if params["ids"] is not None and (params["machines"] or params["hostnames"] or not self._absent):
+            problems.append("ids needs state=absent, without machines and hostnames")
         if not params["all_owned"] and not named:
-            problems.append("machines or hostnames must be set" + (", or all_owned to delete all devices" if self._absent else ""))
+            problems.append("machines or hostnames must be set" + (", or ids, or all_owned to delete all devices" if self._absent else ""))
         if params["machines"] and params["hostnames"]:
             problems.append("machines and hostnames are mutually exclusive")
         if any(not name.strip() for name in self._names()):
@@ -213,7 +217,9 @@ class DeviceSet:
         listed = _Listing(listing)
         owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
         if self._absent:
-            self.members = self._removals(owned) if self._params["all_owned"] else [self._member(name) for name in self._names()]
+            self.members = (
+                self._removals(self._chosen(listing, owned)) if self._removes_by_id else [self._member(name) for name in self._names()]
+            )
             for member in self.members:
                 member.guard(lambda member: member.plan_removal(member.resource.among(listed.candidates(member))))
             return
@@ -241,6 +247,22 @@ class DeviceSet:
             return Device(self._client, {**machine, **located, **self._shared(), "resume": resumed}, self._warn)
 
         return Member(make, name, places, warn=self._show_warning)
+
+    @property
+    def _removes_by_id(self) -> bool:
+        """Whether the members are devices to delete, each known by its id."""
+        return bool(self._params["all_owned"]) or self._params["ids"] is not None
+
+    def _chosen(self, listing: Sequence[Found], owned: Sequence[Found]) -> Sequence[Found]:
+        """Return the devices to delete: all owned ones, or those of ``ids``. Raises CollectionError for a device of another owner."""
+        if self._params["all_owned"]:
+            return owned
+        chosen = [device for device in listing if device.get("id") in self._params["ids"]]
+        if foreign := sorted(str(device["id"]) for device in chosen if device not in owned):
+            raise CollectionError(
+                f"Cannot delete device {', '.join(foreign)}: it does not have the tags {', '.join(self._tags)}", {"ids": foreign}
+            )
+        return chosen
 
     def _removals(self, devices: Iterable[Found]) -> list[Member]:
         """Return members for devices to delete, each by its id."""
@@ -506,7 +528,7 @@ class DeviceSet:
         self.notes = list(memory["notes"])
         by_id = {str(device.get("id")): device for device in listing}
         for key, known in memory["members"].items():
-            if self._params["all_owned"]:
+            if self._removes_by_id:
                 found = known["found"]
                 member = self._removal(key, str(found["hostname"]), str(found["id"]))
             else:

@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import named_by_nodes
 
 MARGIN = 10
 """Seconds before the deletion at which a drain ends, for the kubelet's last report and a difference between the clocks."""
@@ -32,13 +33,16 @@ class Eviction:
     is_spot: bool
 
 
-def evictions(devices: Iterable[Mapping[str, Any]], *, now: datetime, within: int) -> dict[str, Any]:
+def evictions(
+    devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]] = (), *, now: datetime, within: int
+) -> dict[str, Any]:
     """Return the evictions of the next ``within`` seconds, the first one first, with the limits of one drain for all of them in seconds.
 
-    ``timeout`` is the time until the last deletion, ``grace_period`` the time until the first one.
+    ``nodes``: those of the cluster. A worker has the name of its Node, whatever host name its device has. ``timeout`` is the time until the
+    last deletion, ``grace_period`` the time until the first one.
     """
     found = []
-    for device in devices_by_role(devices)["workers"]:
+    for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
         end = _time(device.get("termination_time"))
         if end is None or device.get("state") in DELETING_STATES:
             continue

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify, named_by_nodes
 
 GROUPS = ("workers", "control_plane")
 COMMAND = "ansible-playbook replace.yml -e openshift_replace={name}"
@@ -23,16 +24,20 @@ Entry = Mapping[str, Any]
 
 
 class Fleet:
-    """The machines of the inventory with their devices and Nodes, by host name in lower case."""
+    """The machines of the inventory with their devices and Nodes. A device has the name of its Node, else its host name in lower case.
+
+    A Node that was left by an earlier device of its name is not among the Nodes while another device has this name.
+    """
 
     def __init__(self, devices: Iterable[Entry], nodes: Iterable[Entry], machines: Mapping[str, Sequence[Entry]]) -> None:
         self.groups = {group: list(machines[group]) for group in GROUPS}
-        self.devices = {
-            str(device["hostname"]).lower(): device
-            for device in devices
-            if device.get("hostname") and device.get("state") not in DELETING_STATES
+        devices, nodes = [device for device in devices if device.get("state") not in DELETING_STATES], list(nodes)
+        identities = identify(nodes, devices)
+        self.devices = {device["hostname"]: device for device in named_by_nodes(devices, nodes) if device["hostname"]}
+        self.nodes = {
+            str(node["name"]): node for node in nodes if identities.device_of(node["name"]) is not None or node["name"] not in self.devices
         }
-        self.nodes = {str(node["name"]): node for node in nodes}
+        self.renamed = [each.text for each in identities.renamed]
 
     def named(self, name: str) -> list[tuple[str, Entry]]:
         """Return the group and machine of this host name or inventory name; an empty list if there is none."""
@@ -84,6 +89,7 @@ def plan_replacement(  # noqa: PLR0913 - the options of the filter, passed by ke
     ``older_than`` (a time): machines provisioned after it are skipped. ``problems``: why nothing can be replaced, a sentence each.
     """
     chosen, problems = _chosen(fleet, names_of(names), pool)
+    problems += [f"{text}." for text in fleet.renamed]
     limit = moment(older_than)
     if older_than and limit is None:
         problems.append(f"openshift_replace_older_than is {older_than!r}. Set it to a time such as 2026-05-04T10:00:00Z.")

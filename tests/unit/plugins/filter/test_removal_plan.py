@@ -14,7 +14,13 @@ MASTERS = [f"master-{number}" for number in range(3)]
 
 def device(name: str, *tags: str, **more: Any) -> dict[str, Any]:
     role = "control-plane" if name.startswith("master") else "worker"
-    return {"hostname": name, "tags": ["openshift-cluster=demo", f"openshift-role={role}", *tags], "locked": False, **more}
+    return {
+        "id": f"id-{name}",
+        "hostname": name,
+        "tags": ["openshift-cluster=demo", f"openshift-role={role}", *tags],
+        "locked": False,
+        **more,
+    }
 
 
 def node(name: str, **more: Any) -> dict[str, Any]:
@@ -49,6 +55,7 @@ def test_every_worker_outside_the_inventory_is_removed() -> None:
     ]
     assert plan(found, "worker-0", "worker-1", nodes=ALL, least_workers=2) == {
         "removed": ["worker-2"],
+        "ids": ["id-worker-2"],
         "nodes": ["worker-2"],
         "reasons": [{"hostname": "worker-2", "reason": "not in the inventory"}],
         "kept": [],
@@ -163,3 +170,40 @@ def test_a_replacement_needs_a_quorum_of_the_control_plane() -> None:
     nodes = [node("master-0"), node("worker-0"), node("worker-1")]
     (text,) = plan(devices("worker-0", "worker-1"), "worker-0", nodes=nodes, replaced=["worker-1"])["blockers"]
     assert text.startswith("Only 1 of 3 control plane nodes is Ready.")
+
+
+# --- devices whose names were changed at the service ---------------------------------------------------------------------------------
+
+
+def recorded(**devices: str) -> list[dict[str, Any]]:
+    """All Nodes, each on the device of its name but for those given."""
+    return [{**each, "device_id": devices.get(each["name"].replace("-", "_"), f"id-{each['name']}")} for each in ALL]
+
+
+def test_a_renamed_device_is_not_removed() -> None:
+    """Its Node would not be drained: it has another name than the device."""
+    renamed = device("gpu-box-7", id="id-worker-2")
+    found = plan([*devices("worker-0", "worker-1"), renamed], "worker-0", "worker-1", "worker-2", nodes=recorded())
+    assert found["removed"] == ["gpu-box-7"]
+    assert (found["ids"], found["nodes"]) == (["id-worker-2"], ["worker-2"])
+    (blocker,) = found["blockers"]
+    assert blocker.startswith("device id-worker-2 of node worker-2 is named gpu-box-7 at the Metal API.")
+
+
+def test_of_two_that_have_swapped_their_names_none_is_removed() -> None:
+    """The inventory has worker-1 no more, and the device of that name is that of worker-2."""
+    swapped = [device("worker-2", id="id-worker-1"), device("worker-1", id="id-worker-2")]
+    found = plan([*devices("worker-0"), *swapped], "worker-0", "worker-2", nodes=recorded())
+    assert (found["removed"], found["nodes"]) == (["worker-1"], ["worker-2"])
+    assert [text.partition(" is ")[0] for text in found["blockers"]] == [
+        "device id-worker-1 of node worker-1",
+        "device id-worker-2 of node worker-2",
+    ]
+
+
+def test_one_of_two_devices_with_the_same_name_is_not_removed() -> None:
+    twice = [device("worker-2", id="A"), device("worker-2", id="B")]
+    found = plan([*devices("worker-0", "worker-1"), *twice], "worker-0", "worker-1", nodes=recorded(worker_2="B"))
+    assert found["blockers"][0].startswith("2 devices have the host name worker-2: A, B.")
+    one = [twice[0] | {"state": "deprovisioning"}, twice[1]]
+    assert plan([*devices("worker-0", "worker-1"), *one], "worker-0", "worker-1", nodes=recorded(worker_2="B"))["blockers"] == []

@@ -151,6 +151,9 @@ def test_immutable_changes_are_refused_with_the_next_step() -> None:
         ([machine(0)], {"ownership_tags": [" "]}, "ownership_tags must have at least one tag"),
         ([], {"all_owned": True}, "all_owned needs state=absent"),
         ([], {"machines": None, "state": "absent"}, "machines or hostnames must be set"),
+        ([machine(0)], {"ids": ["id-1"], "state": "absent"}, "ids needs state=absent, without machines and hostnames"),
+        ([], {"ids": ["id-1"]}, "ids needs state=absent"),
+        ([], {"ids": ["id-1"], "all_owned": True, "state": "absent"}, "all_owned needs state=absent, without machines, hostnames and ids"),
         ([], {"machines": None, "hostnames": ["worker-0", ""], "state": "absent"}, "a hostname is empty"),
         ([machine(0) | {"hostname": " "}], {"state": "absent"}, "a hostname is empty"),
         ([machine(0, operating_system="custom_ipxe")], {}, "custom_ipxe needs ipxe_script_url"),
@@ -222,6 +225,26 @@ def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() ->
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
     again = converge(metal, machines=None, all_owned=True, state="absent")
     assert not again["changed"]
+
+
+def test_devices_are_deleted_by_id_whatever_their_names() -> None:
+    metal = FakeMetal()
+    for name in ("worker-0", "worker-0", "worker-1"):
+        metal.add(f"{name}.demo.metal.test", tags=TAGS)
+    result = converge(metal, machines=None, ids=["id-2", "id-9"], state="absent")
+    assert sorted(metal.devices) == ["id-1", "id-3"]
+    assert {name: outcome["action"] for name, outcome in result["outcomes"].items()} == {"worker-0.demo.metal.test": "deleted"}
+    assert not converge(metal, machines=None, ids=["id-2"], state="absent")["changed"]
+
+
+def test_a_device_of_another_owner_is_not_deleted_by_id() -> None:
+    metal = FakeMetal()
+    metal.add("worker-0.demo.metal.test", tags=TAGS)
+    metal.add("worker-1.demo.metal.test", tags=["x"])
+    _module, error = attempt(metal, machines=None, ids=["id-1", "id-2"], state="absent")
+    assert error is not None
+    assert "Cannot delete device id-2: it does not have the tags" in error.message
+    assert sorted(metal.devices) == ["id-1", "id-2"]
 
 
 def test_a_device_missing_in_the_list_is_read_before_it_counts_as_deleted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,3 +168,29 @@ def test_only_a_worker_whose_device_runs_is_due() -> None:
 def test_a_node_without_a_time_is_not_due() -> None:
     nodes = [*(node(name) for name in ALL if name != "worker-1"), node("worker-1", ready=False, since=None)]
     assert not unhealthy(fleet(None, nodes), 60)[0]["is_due"]
+
+
+# --- devices whose names were changed, or that were ordered again ----------------------------------------------------------------------
+
+
+def recorded(name: str, identity: str, **more: Any) -> dict[str, Any]:
+    return node(name, device_id=identity, created_at="2026-05-01T00:10:00Z", **more)
+
+
+def test_nothing_is_replaced_while_a_device_has_another_name_than_its_node() -> None:
+    """By its name worker-1 has no device: another one would be ordered beside it."""
+    renamed = [*(device(name) for name in ALL if name != "worker-1"), device("box", id="id-worker-1")]
+    found = fleet(renamed, [recorded(name, f"id-{name}") for name in ALL])
+    result = plan(found, names="worker-1")
+    assert (result["workers"], result["removed"]) == ([], [])
+    assert result["problems"][0].startswith("device id-worker-1 of node worker-1.demo is named box.demo at the Metal API.")
+    assert unhealthy_machines(found, now=NOW) == [], "its device is there"
+
+
+def test_the_node_of_an_earlier_device_is_not_that_of_the_machine() -> None:
+    """The device was deleted and ordered again: the Node that is left is not Ready, and says nothing about the new device."""
+    new = device("worker-1", id="new", created_at="2026-05-04T11:50:00Z")
+    nodes = [*(recorded(name, f"id-{name}") for name in ALL if name != "worker-1"), recorded("worker-1", "old", ready=False)]
+    found = fleet(but(new), nodes)
+    assert unhealthy_machines(found, now=NOW, replace_after=60) == []
+    assert plan(found, names="worker-1", window=3600)["removed"] == [], "it may still join"

@@ -23,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.clus
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.certificates import validity_of_der
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS, reachable_address
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import named_by_nodes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status import Desired, cluster_status
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import (
@@ -118,13 +119,13 @@ class StatusModule(ModuleFrame):
         for address in controller_addresses(metal.devices, self.params["machine_network"]):
             yield "machine config server", f"{internal} at {address}", Endpoint(address, MACHINE_CONFIG_PORT, internal)
         nodes = {node["name"] for node in api.nodes}
-        for hostname, address in _addresses(metal.devices, self.params["machine_network"]):
+        for hostname, address in _addresses(named_by_nodes(metal.devices, api.nodes), self.params["machine_network"]):
             if hostname in nodes:
                 yield "kubelet serving", hostname, Endpoint(address, KUBELET_PORT, hostname)
 
 
 def _addresses(devices: Iterable[Any], network: str) -> Iterator[tuple[str, str]]:
-    """Yield the host name of each active device and the address at which it is reached from here, of those that have one."""
+    """Yield the name of each active device and the address at which it is reached from here, of those that have one."""
     for device in devices:
         if device.get("state") == "active" and (address := reachable_address(device, network)):
-            yield str(device["hostname"]).lower(), address
+            yield str(device["hostname"]), address

@@ -74,12 +74,17 @@ class Renamed:
     node: str
 
     @property
+    def command(self) -> str:
+        """The command that restores the name."""
+        return RESTORE.format(device=self.device.id, node=printable(self.node))
+
+    @property
     def text(self) -> str:
         """What differs, and the command that restores the name."""
-        name = printable(self.device.hostname) or "without a name"
+        name = printable(self.device.hostname) or "nothing"
         return (
-            f"device {self.device.id} of node {printable(self.node)} is named {name} at the Metal API. A Node keeps its name, so restore"
-            f" that of the device: {RESTORE.format(device=self.device.id, node=printable(self.node))}"
+            f"device {self.device.id} of node {printable(self.node)} is named {name} at the Metal API."
+            f" A Node keeps its name, so restore that of the device: {self.command}"
         )
 
 

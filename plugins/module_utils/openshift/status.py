@@ -17,11 +17,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of, timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
+    device_of_provider_id,
+    time_of,
+    timestamp,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Verdict
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_address
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import Renamed, identify
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
     conditions,
     name_of,
@@ -104,16 +109,22 @@ def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, p
 
 
 def _machines(desired: Desired, metal: MetalReading, api: ClusterReading, now: datetime) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """Return a line for each machine of the inventory, the devices and the Nodes, and the findings on all of them."""
+    """Return a line for each machine of the inventory, the devices and the Nodes, and the findings on all of them.
+
+    A device is in the line of its Node, whatever its host name is.
+    """
     by_name = {str(machine["hostname"]).lower(): machine for machine in desired.machines}
+    identities = identify(api.nodes, metal.devices)
+    renamed = {each.node: each for each in identities.renamed}
     devices: dict[str, list[Mapping[str, Any]]] = {}
     for device in metal.devices:
-        devices.setdefault(str(device.get("hostname")).lower(), []).append(device)
+        name = identities.node_of(str(device.get("id"))) or str(device.get("hostname")).lower()
+        devices.setdefault(name, []).append(device)
     nodes = {str(node["name"]): node for node in api.nodes}
     asking = {verdict.request.node for verdict in api.verdicts}
     lines, findings = [], []
     for name in sorted({*by_name, *devices, *nodes}):
-        machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking)
+        machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking, renamed.get(name))
         found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
         lines.append(machine.line(found, desired.network))
         findings += found
@@ -142,11 +153,17 @@ class Joined:
     devices: Sequence[Mapping[str, Any]]
     node: Mapping[str, Any] | None
     is_asking: bool
+    renamed: Renamed | None = None
+    """The device of the Node, if it has another host name."""
 
     @property
     def device(self) -> Mapping[str, Any] | None:
-        """The device, of several the one that is not being deleted and was created last."""
-        ordered = sorted(self.devices, key=lambda device: (device.get("state") not in DELETING_STATES, str(device.get("created_at"))))
+        """The device, of several one that is not being deleted: that of the Node, else the one that was created last."""
+        own = self.renamed.device.id if self.renamed else str((self.node or {}).get("device_id") or "")
+        ordered = sorted(
+            self.devices,
+            key=lambda device: (device.get("state") not in DELETING_STATES, device.get("id") == own, str(device.get("created_at"))),
+        )
         return ordered[-1] if ordered else None
 
     @property
@@ -198,7 +215,14 @@ class Joined:
         if device is None:
             return
         state = str(device.get("state"))
-        staying = [each for each in self.devices if each.get("state") not in DELETING_STATES]
+        if self.renamed:
+            yield self._finding(
+                f"its device {self.renamed.device.id} is named {self.renamed.device.hostname or 'nothing'} at the Metal API",
+                f"restore its name: {self.renamed.command}",
+            )
+        staying = [
+            each for each in self.devices if each.get("state") not in DELETING_STATES and str(each.get("hostname")).lower() == self.name
+        ]
         if len(staying) > 1:
             ids = ", ".join(str(each.get("id")) for each in staying)
             yield self._finding(f"{len(staying)} devices have its host name: {ids}", "delete all but one of these devices")
@@ -431,6 +455,11 @@ def _notes(metal: MetalReading, api: ClusterReading, now: datetime) -> Iterator[
             f"The boot images of the cluster are of {version['boot_images']}, the cluster runs {version['openshift']}: "
             "new machines update themselves at their first boot"
         )
+    identities = identify(api.nodes, metal.devices)
+    for node in api.nodes:
+        owner, provider_id = identities.device_of(node["name"]), text(node.get("provider_id"))
+        if owner is not None and provider_id and device_of_provider_id(provider_id) != owner.id:
+            yield f"Node {node['name']} keeps its providerID {provider_id}, which is not that of its device {owner.id}"
     for pool in map(_pool, api.pools):
         if pool["updating"]:
             yield f"Machine config pool {pool['name']} is updating: {pool['updated']} of {pool['machines']} machines are updated"

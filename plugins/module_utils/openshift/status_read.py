@@ -249,6 +249,9 @@ def _node(node: Mapping[str, Any]) -> dict[str, Any]:
         "control_plane": own.control_plane,
         "since": own.since,
         "device_id": own.device_id,
+        "provider_id": own.provider_id,
+        "created_at": own.created_at,
+        "addresses": own.addresses,
         "cordoned_here": own.cordoned_here,
         "labels": {str(name): text(value) for name, value in labels.items()},
     }

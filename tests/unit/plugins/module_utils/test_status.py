@@ -183,6 +183,37 @@ def test_each_difference_is_found_and_says_what_to_do(changed: dict[str, Any], t
     assert line["findings"] == [text]
 
 
+def test_a_renamed_device_is_that_of_its_node() -> None:
+    renamed = device("worker-0", hostname="gpu-box-7")
+    found = status([machine("worker-0")], [renamed], [node("worker-0")])
+    assert texts(found)[0] == "worker-0: its device id-worker-0 is named gpu-box-7 at the Metal API"
+    assert f"metal_device -a 'id=id-worker-0 hostname={full('worker-0')}'" in found["findings"][0]["advice"]
+    # Also when another one was ordered by its name.
+    another = device("worker-0", id="new", created_at="2026-11-23T00:00:00Z")
+    for devices in ([renamed, another], [another, renamed]):
+        (line,) = status([machine("worker-0")], devices, [node("worker-0")])["machines"]
+        assert (line["name"], line["device"]["id"]) == (full("worker-0"), "id-worker-0")
+
+
+def test_devices_that_have_swapped_their_names_are_those_of_their_nodes() -> None:
+    names = ("worker-0", "worker-1")
+    swapped = [device(name, hostname=full(other)) for name, other in zip(names, reversed(names), strict=True)]
+    found = status([machine(name) for name in names], swapped, [node(name) for name in names])
+    assert [(line["name"], line["device"]["id"]) for line in found["machines"]] == [(full(name), f"id-{name}") for name in names]
+    assert texts(found) == [
+        f"worker-0: its device id-worker-0 is named {full('worker-1')} at the Metal API",
+        f"worker-1: its device id-worker-1 is named {full('worker-0')} at the Metal API",
+    ]
+
+
+def test_a_foreign_provider_id_is_a_note() -> None:
+    found = status([machine("worker-0")], [device("worker-0")], [node("worker-0", provider_id="baremetalhost:///worker-0")])
+    assert found["healthy"]
+    assert "keeps its providerID baremetalhost:///worker-0, which is not that of its device id-worker-0" in found["notes"][0]
+    same = node("worker-0", provider_id="equinixmetal://id-worker-0")
+    assert status([machine("worker-0")], [device("worker-0")], [same])["notes"] == []
+
+
 def test_a_lost_control_plane_machine_is_not_replaced_by_scale() -> None:
     desired, _existing, joined = MASTER
     found = status([desired], [device("worker-0")], [joined])

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
@@ -21,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary i
     device_lines,
     next_lines,
     phase_lines,
+    unjoined,
 )
 
 
@@ -33,6 +35,7 @@ class ActionModule(PrintingAction):
         "resources": {"type": "raw", "required": True},
         "kubeconfig": {"type": "str", "required": True},
         "password_file": {"type": "str", "required": True},
+        "pending": {"type": "list", "elements": "str", "default": []},
         "log": {"type": "list", "elements": "dict", "default": []},
     }
 
@@ -46,7 +49,11 @@ class ActionModule(PrintingAction):
         record("summary", {"lines": lines[:1], **cost_of(options["resources"])})
         next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))
         show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
-        return {"lines": [*lines, *next_commands]}
+        result = {"lines": [*lines, *next_commands]}
+        problems = [] if self._task.check_mode else unjoined(options["state"], options["resources"], options["pending"])
+        if problems:
+            return {**result, "failed": True, "msg": together("Not every device of the cluster is a Ready node", problems)}
+        return result
 
 
 def _existing(path: str) -> str:

@@ -13,6 +13,7 @@ description:
   - Prints, at the end of a playbook, which release runs on which nodes, the devices and their price per hour, console and kubeconfig, how
     long each phase took, and the commands that come next. No password is printed.
   - What is not known, since an API did not answer, is said to be unknown.
+  - Fails, after the summary, if a device that is to be a node has no Ready Node of its own, except in check mode.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -41,6 +42,12 @@ options:
       - Path of the file with the password of kubeadmin.
     type: str
     required: true
+  pending:
+    description:
+      - Host names of machines that the playbook no longer waits for, since enough others have joined.
+    type: list
+    elements: str
+    default: []
   log:
     description:
       - The phases of the playbook, as M(equinix_metal.openshift.phase) has returned them.

@@ -291,6 +291,10 @@ nodes:
       description: Name of the Node.
       type: str
       sample: master-0.demo.metal.test
+    device_id:
+      description: Id of the device that it records, empty without one. See M(equinix_metal.openshift.node_ownership).
+      type: str
+      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     roles:
       description: Its roles, by the labels C(node-role.kubernetes.io/...).
       type: list

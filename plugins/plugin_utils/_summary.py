@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import times
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import columns, continued, count, mapping, mappings, price, rows
@@ -25,6 +27,7 @@ SHOWN_NODES = 20
 """Nodes to list, those that are not Ready first; the others are counted."""
 SHOWN_WAITING = 8
 LONGEST = 500
+NODE_ROLES = ("control-plane", "worker")
 HEAD = ("NODE", "ROLES", "STATUS", "VERSION")
 
 Data = Mapping[str, Any]
@@ -65,6 +68,30 @@ def device_lines(belongings: Any) -> list[str]:
     blocks = mappings(clusters[0].get("ip_reservations"))
     listed += [count(len(blocks), "address block")] if blocks else []
     return rows(continued("Devices", [f"{len(devices)}{total}", *map(printable, listed)]))
+
+
+def unjoined(state: Any, belongings: Any, pending: Collection[str] = ()) -> list[str]:
+    """Return the devices that are to be nodes and have no Ready Node of their own, each with the reason.
+
+    ``pending``: names of machines that the run no longer waits for. Empty while Nodes or devices are unknown.
+    """
+    clusters = mappings(mapping(belongings).get("clusters"))
+    if not clusters or not mapping(state).get("api_answers"):
+        return []
+    nodes = {str(node.get("name")): node for node in mappings(mapping(state).get("nodes")) if node.get("name")}
+    devices = [each for each in mappings(clusters[0].get("devices")) if each.get("id") and each.get("state") not in DELETING_STATES]
+    identities = identify(nodes.values(), devices)
+    texts = []
+    for device in devices:
+        hostname = str(device.get("hostname") or "").lower()
+        name = identities.node_of(str(device["id"]))
+        if device.get("role") not in NODE_ROLES or (name or hostname) in pending:
+            continue
+        if not name:
+            texts.append(f"device {device['id']} ({hostname or 'without a name'}, {device.get('state')}) has no Node")
+        elif not nodes[name].get("ready"):
+            texts.append(f"node {name} is not Ready: {nodes[name].get('message') or 'no message'}")
+    return [printable(text, LONGEST) for text in [*(each.text for each in identities.renamed), *texts]]
 
 
 def cost_of(belongings: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def node_details(node: Mapping[str, Any]) -> dict[str, Any]:
     information = mapping(status.get("nodeInfo"))
     return {
         "name": state.name,
+        "device_id": state.device_id,
         "roles": sorted(
             str(label).removeprefix(ROLE_LABEL) for label in mapping(metadata.get("labels")) if str(label).startswith(ROLE_LABEL)
         ),

@@ -28,6 +28,7 @@ NODE: dict[str, Any] = {
 def test_it_is_cut_down_to_what_a_person_wants_to_know() -> None:
     assert node_details(NODE) == {
         "name": "master-0",
+        "device_id": "",
         "roles": ["control-plane", "master"],
         "ready": False,
         "message": "no network",

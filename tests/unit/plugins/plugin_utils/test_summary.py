@@ -13,6 +13,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary i
     device_lines,
     next_lines,
     phase_lines,
+    unjoined,
 )
 
 NAME = "demo.metal.test"
@@ -96,6 +97,57 @@ def test_without_a_price_there_is_none() -> None:
 @pytest.mark.parametrize("belongings", [None, "text", {}, {"msg": "503"}, {"clusters": []}])
 def test_a_metal_api_that_does_not_answer_is_no_failure(belongings: Any) -> None:
     assert device_lines(belongings)[0].startswith("  Devices:  unknown: ")
+
+
+def owned(role: str, number: int, **more: Any) -> dict[str, Any]:
+    return device(role, number, id=f"id-{role}-{number}", state="active", **more)
+
+
+def joined(role: str, number: int, **more: Any) -> dict[str, Any]:
+    return node(f"{role}-{number}.{NAME}", role=role, device_id=f"id-{role}-{number}", **more)
+
+
+UNJOINED: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str], list[str]]] = {
+    "all have joined": ([owned("worker", 0)], [joined("worker", 0)], [], []),
+    "load balancers and the bootstrap device are no nodes": ([owned("load-balancer", 0), owned("bootstrap", 0)], [], [], []),
+    "fewer nodes than devices": (
+        [owned("worker", 0), owned("worker", 1)],
+        [joined("worker", 0)],
+        [],
+        ["device id-worker-1 (worker-1.demo.metal.test, active) has no Node"],
+    ),
+    "a node that is not Ready": (
+        [owned("worker", 0)],
+        [joined("worker", 0, ready=False, message="no network")],
+        [],
+        ["node worker-0.demo.metal.test is not Ready: no network"],
+    ),
+    "the node of another device": (
+        [owned("worker", 0, hostname="box"), owned("worker", 9, hostname=f"worker-0.{NAME}")],
+        [joined("worker", 0)],
+        [],
+        [
+            "device id-worker-0 of node worker-0.demo.metal.test is named box at",
+            "device id-worker-9 (worker-0.demo.metal.test, active) has no Node",
+        ],
+    ),
+    "one that the run no longer waits for": ([owned("worker", 0), owned("worker", 1)], [joined("worker", 0)], [f"worker-1.{NAME}"], []),
+    "one that is being deleted": ([owned("worker", 0) | {"state": "deprovisioning"}], [], [], []),
+}
+
+
+@pytest.mark.parametrize("case", UNJOINED)
+def test_fewer_ready_nodes_than_devices_is_a_problem(case: str) -> None:
+    devices, nodes, pending, expected = UNJOINED[case]
+    found = unjoined(state(*nodes), {"clusters": [{"devices": devices}]}, pending)
+    assert len(found) == len(expected)
+    assert all(text.startswith(beginning) for text, beginning in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("belongings", [None, {}, {"msg": "503"}, {"clusters": []}, {"clusters": [{"devices": [None, {"id": None}]}]}])
+def test_what_is_unknown_is_no_problem(belongings: Any) -> None:
+    assert unjoined(state(), belongings) == []
+    assert unjoined(state(api_answers=False), {"clusters": [{"devices": [owned("worker", 0)]}]}) == []
 
 
 @pytest.mark.parametrize("found", [None, "text", [], {}, {"nodes": 3}, {"nodes": [None, 3]}, {"waiting": None}])

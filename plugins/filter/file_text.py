@@ -12,8 +12,8 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns the text of a file on the controller when the value is a path, otherwise the value. AWX injects credentials in both ways.
-  - One line that begins with C(/), C(~/), C(./) or C(../) is a path. It fails for a file that cannot be read.
-positional: variable
+  - One line that begins with C(/), C(~/), C(./) or C(../) is a path.
+positional: variable, strict
 options:
   _input:
     description:
@@ -25,6 +25,11 @@ options:
       - Name of the variable, for messages.
     type: str
     required: true
+  strict:
+    description:
+      - Whether a file that cannot be read is an error. With V(false) the path is returned.
+    type: bool
+    default: true
 """
 
 EXAMPLES = r"""
@@ -49,13 +54,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.file_text import file_text as text_of
 
 
-def file_text(value: Any, variable: str) -> Any:
+def file_text(value: Any, variable: str, strict: bool = True) -> Any:
     """Return the text. Values that are no text are returned for the checks of their types."""
     if not isinstance(value, str):
         return value
     try:
         return text_of(value, variable)
     except CollectionError as problem:
+        if not strict:
+            return value
         raise AnsibleFilterError(str(problem)) from problem
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.awx.objects import RefusedError
+
 TOKEN = "planted-token"
 REFERENCES = {
     "organization": "organizations",
@@ -34,10 +36,6 @@ NOTIFICATIONS = ("awssns", "email", "grafana", "irc", "mattermost", "pagerduty",
 APPROVAL = ("name", "description", "timeout")
 
 Item = dict[str, Any]
-
-
-class RefusedError(Exception):
-    """What AWX answers with 400."""
 
 
 class Controller:

@@ -1,13 +1,14 @@
 """A job of AWX without AWX: ansible-runner runs a playbook as AWX's execution node does.
 
 The project is a private copy, the inventory a script with JSON, extra variables are a file in which answers of a survey are ``!unsafe``,
-credentials are environment variables and files, HOME is an empty folder, there is a terminal at which nobody types, and all processes end
-with the first one. The private folder is removed at the end. A container has namespaces of its own; ``unshare`` makes those that a job
-notices.
+credentials are the environment of the container and files, as AWX injects them, HOME is an empty folder, there is a terminal at which
+nobody types, and all processes end with the first one. The private folder is removed at the end. A container has namespaces of its own;
+``unshare`` makes those that a job notices.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import copy
 import itertools
@@ -27,11 +28,15 @@ from typing import Any
 import yaml
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
+from tests.awx.objects import container_environment, credential_type, inject
 
 NUMBERS = itertools.count(1)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 NAMESPACES = ("unshare", "--user", "--map-root-user", "--mount", "--pid", "--ipc", "--fork", "--mount-proc", "--kill-child")
 """Those of a container that a job notices: processes that outlive it end, and /proc has its own processes only."""
+
+FIELD = re.compile(r"\{\{ (?:tower\.filename\.)?(?P<field>\w+)")
+"""The field of a credential in an injector."""
 
 SCRIPT = """\
 #!/usr/bin/env python3
@@ -165,14 +170,12 @@ class Awx:
         *,
         survey: Mapping[str, Any] | None = None,
         extra: Mapping[str, Any] | None = None,
-        files: Mapping[str, str] | None = None,
-        unset: Sequence[str] = (),
+        inputs: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
     ) -> Running:
         """Launch a job.
 
-        ``survey``: answers; ``extra``: variables of the template; ``files``: texts of credentials, each a file whose path a variable gets;
-        ``unset``: environment variables of credentials that the template does not have.
+        ``survey``: answers; ``extra``: variables of the template; ``inputs``: fields of the credential OpenShift installer.
         """
         number = next(NUMBERS)
         private = self.folder / f"awx_{number}_{os.getpid()}"
@@ -182,22 +185,15 @@ class Awx:
         script = private / "inventory" / "hosts"
         script.write_text(SCRIPT.format(json.dumps(inventory).replace("\\", "\\\\").replace("'''", "\\'\\'\\'")), encoding="utf-8")
         script.chmod(0o700)
-        given = dict(extra or {})
-        for variable, text in (files or {}).items():
-            path = private / "env" / f"tmp_{variable}"
-            path.write_text(text, encoding="utf-8")
-            path.chmod(0o600)
-            given[variable] = str(path)
         own = {
             f"{prefix}_job_{name}": value for prefix in ("awx", "tower") for name, value in (("id", number), ("template_name", playbook))
         }
-        written = yaml.dump({**given, **own, **unsafe(dict(survey or {}))}, Dumper=Variables)
+        written = yaml.dump({**(extra or {}), **own, **unsafe(dict(survey or {}))}, Dumper=Variables)
         (private / "env" / "extravars").write_text(written, encoding="utf-8")
         (private / "env" / "cmdline").write_text(" ".join(["-u", "root", *arguments]), encoding="utf-8")
-        credentials = {name: value for name, value in self.sandbox.environment.items() if name not in unset}
         environment = {
             **_clean(),
-            **credentials,
+            **container_environment(self._credentials(private / "env", inputs or {})),
             "HOME": str(private / "home"),
             "AWX_PRIVATE_DATA_DIR": str(private),
             "JOB_ID": str(number),
@@ -220,6 +216,23 @@ class Awx:
             start_new_session=True,
         )
         return Running(process, private, began, self.sandbox)
+
+    def _credentials(self, folder: Path, inputs: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment that the credentials of the sandbox inject. The installer's texts have several lines."""
+        own = self.sandbox.environment
+        keyring = Path(own["OPENSHIFT_RELEASE_KEYRING"]).read_bytes()
+        found: dict[str, str] = {}
+        for name in ("Metal API", "DNS updates (RFC 2136)", "OpenShift installer"):
+            kind = credential_type(name)
+            variables = {
+                match["field"]: variable for variable, text in kind["injectors"]["env"].items() for match in FIELD.finditer(str(text))
+            }
+            values = {field: own[variable] for field, variable in variables.items() if variable in own}
+            if name == "OpenShift installer":
+                pretty = json.dumps(json.loads(values["pull_secret"]), indent=2)
+                values |= {"pull_secret": pretty, "release_keyring": _armored(keyring), **inputs}
+            found |= inject(kind, values, folder).environment
+        return found
 
     def run(self, playbook: str, inventory: Inventory, *, timeout: float = 1800, **launch: Any) -> Job:
         """Launch a job and wait for its end."""
@@ -261,6 +274,12 @@ def _artifacts(private: Path) -> dict[str, Any]:
         if event.get("event") == "playbook_on_stats":
             found |= event["event_data"].get("artifact_data") or {}
     return found
+
+
+def _armored(keyring: bytes) -> str:
+    """Return a binary keyring as the text that users paste, with lines and a checksum as gpg writes them."""
+    data = base64.encodebytes(keyring).decode()
+    return f"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{data}=abcd\n-----END PGP PUBLIC KEY BLOCK-----\n"
 
 
 def _run(*command: str, cwd: Path, content: bytes = b"") -> bytes:

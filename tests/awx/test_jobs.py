@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import httpx
@@ -63,13 +62,14 @@ def test_validate_in_a_job_names_what_ends_with_the_job(awx: Awx, inventory: Inv
 
 
 def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: Inventory) -> None:
-    """Survey answers are text that is no template, and credentials are files."""
-    keyring = awx.sandbox.environment["OPENSHIFT_RELEASE_KEYRING"]
-    shutil.copy(keyring, awx.exposed / "keys.gpg")
-    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_release_keyring": str(awx.exposed / "keys.gpg")}
+    """Survey answers are text that is no template. Keyring, pull secret and SSH keys have several lines."""
+    extra = {"openshift_directory": str(awx.exposed / NAME)}
     survey = {"openshift_pool_sizes": '{"worker": 4}', "openshift_cluster_name": "demo"}
-    files = {"openshift_ssh_public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGWFZIHYyBY5qDyuxDJmKKGNGrQYf1iYFfoWSF4bFzLl me\n"}
-    job = awx.run("playbooks/validate.yml", inventory, survey=survey, extra=extra, files=files, timeout=300).ended_well()
+    keys = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGWFZIHYyBY5qDyuxDJmKKGNGrQYf1iYFfoWSF4bFzLl {}\n"
+    inputs = {"ssh_public_key": keys.format("me") + keys.format("you")}
+    job = awx.run("playbooks/validate.yml", inventory, survey=survey, extra=extra, inputs=inputs, timeout=300).ended_well()
+    assert "the pull secret has 127.0.0.1" in job.flat
+    assert "openshift_release_keyring is not set" not in job.flat
     # Bootstrap, three control plane machines, four workers.
     assert "8 machines to order" in job.flat
     assert job.writes == []

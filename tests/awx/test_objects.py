@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.controller import TOKEN, Controller
+from tests.awx.objects import container_environment, inject, read_objects
 from tests.e2e.harness import RECAP
 from tools import awx_surveys
 
@@ -25,18 +25,9 @@ HOOK = "https://chat.example.com/hook?key=secret"
 URL = "https://git.example.com/openshift.git"
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads ``!unsafe`` as text."""
-
-
-_Loader.add_constructor("!unsafe", lambda _loader, node: str(node.value))
-
-
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    loader = _Loader((REPOSITORY / "playbooks" / "vars" / "awx.yml").read_text(encoding="utf-8"))
-    content: dict[str, Any] = loader.get_single_data()
-    return content
+    return read_objects()
 
 
 @pytest.fixture
@@ -118,6 +109,30 @@ def test_other_credentials_are_variables_of_the_collection(data: dict[str, Any])
     secrets = {field["id"] for field in store["inputs"]["fields"] if field.get("secret")}
     assert {name for name in injected if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
     assert injected["openshift_state_store"] == "object_storage"
+
+
+LINES = "-----BEGIN TEXT-----\n\nmQENBGd=\n=abcd\n# comment\n  PATH\n-----END TEXT-----\n"
+
+
+def test_text_with_several_lines_is_a_file(data: dict[str, Any], tmp_path: Path) -> None:
+    """The environment of a container has one line for each variable, so nothing with several lines is injected there."""
+    with pytest.raises(ValueError, match="=abcd"):
+        container_environment({"OPENSHIFT_RELEASE_KEYRING": LINES})
+    assert container_environment({"KEY": "first\nsecond"}) == {"KEY": "first"}
+    several = 0
+    for kind in data["controller_credential_types"]:
+        fields = {field["id"]: LINES if field.get("multiline") else f"value of {field['id']}" for field in kind["inputs"]["fields"]}
+        injected = inject(kind, fields, tmp_path)
+        environment = container_environment(injected.environment)
+        assert environment == injected.environment
+        values = {**environment, **injected.variables}.values()
+        texts = [Path(value).read_text(encoding="utf-8") if value.startswith(str(tmp_path)) else value for value in values]
+        assert sorted(set(texts) - {"object_storage"}) == sorted(set(fields.values())), kind["name"]
+        several += sum(text == LINES for text in texts)
+        required = {name: value for name, value in fields.items() if name in kind["inputs"]["required"]}
+        blank = inject(kind, required, tmp_path).environment
+        assert {name for name, value in blank.items() if value.startswith(str(tmp_path))} <= {"OPENSHIFT_PULL_SECRET"}
+    assert several == 4
 
 
 # Each module of awx.awx takes seconds.

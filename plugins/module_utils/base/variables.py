@@ -57,7 +57,8 @@ PUBLISH_PORT = (
 """The first port of the server of the boot files: the same from every controller, and another one for each cluster."""
 
 GATHER_SECRETS = (
-    "[metal_api_token | default(''), openshift_pull_secret | default(''), openshift_dns_key_secret | default(''), "
+    "[metal_api_token | default(''), openshift_dns_key_secret | default(''), "
+    "openshift_pull_secret | default('') | equinix_metal.openshift.file_text('openshift_pull_secret', strict=false), "
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
     "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_state_access_key | default(''), "
     "openshift_state_secret_key | default(''), openshift_state_session_token | default(''), openshift_dns_access_key | default(''), "
@@ -168,8 +169,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_pull_secret",
             "raw",
-            "Pull secret, a JSON text. Optional with O(openshift_distribution=okd).",
+            "Pull secret, a JSON text, or the path of its file on the controller. Optional with O(openshift_distribution=okd).",
             default="",
+            expression="openshift_pull_secret | default('') | equinix_metal.openshift.file_text('openshift_pull_secret')",
             no_log=True,
             options=("ignition_pull_secret",),
             in_preflight=True,

@@ -1,6 +1,9 @@
 """Writes the surveys of AWX's job templates from the table of variables: ``python -m tools.awx_surveys``.
 
-The table has type, choices, default and text of each variable; this file has which ones a template asks for.
+The table has type, choices and text of each variable; this file has which ones a template asks for.
+
+No question has a default, which AWX would pass as an extra variable, in place of what the inventory sets. Nor has a question the name of
+its variable, which an empty answer would override: playbooks/tasks/awx_answers.yml sets the variables of the others.
 """
 
 from __future__ import annotations
@@ -42,6 +45,9 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The variables that each template asks for."""
 
+PREFIX = "survey_"
+"""Before the name of a variable in its question."""
+
 REQUIRED = frozenset({"openshift_destroy_confirm"})
 MOST_CHARACTERS = 4096
 MOST = 2**31 - 1
@@ -50,25 +56,26 @@ MOST = 2**31 - 1
 def question(variable: Variable) -> dict[str, Any]:
     """Return the question of a survey for a variable, with the fields that AWX has."""
     text = re.sub(r"[A-Z]\((?P<value>[^)]*)\)", r"\g<value>", variable.text)
+    is_required = variable.name in REQUIRED
     found: dict[str, Any] = {
         "question_name": _title(variable),
-        "question_description": text,
-        "variable": variable.name,
-        "required": variable.name in REQUIRED,
+        "question_description": f"{text} Sets {variable.name}.",
+        "variable": PREFIX + variable.name,
+        "required": is_required,
         "type": "text",
         "default": "",
         "choices": "",
-        "min": 0,
+        # AWX accepts an empty answer to a required question otherwise.
+        "min": 1 if is_required else 0,
         "max": MOST_CHARACTERS,
     }
     if variable.no_log:
         return {**found, "type": "password"}
     if variable.type == "bool" or variable.choices:
         choices = [str(choice) for choice in variable.choices] or ["false", "true"]
-        default = str(variable.default).lower() if variable.type == "bool" else str(variable.default or "")
-        return {**found, "type": "multiplechoice", "choices": choices, "default": default, "min": None, "max": None}
+        return {**found, "type": "multiplechoice", "choices": choices, "min": None, "max": None}
     if variable.type == "int":
-        return {**found, "type": "integer", "default": variable.default, "max": MOST}
+        return {**found, "type": "integer", "max": MOST}
     return found
 
 

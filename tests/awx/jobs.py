@@ -28,7 +28,8 @@ from typing import Any
 import yaml
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
-from tests.awx.objects import container_environment, credential_type, inject
+from tests.awx.objects import container_environment, credential_type, inject, launched, survey_of
+from tools.awx_surveys import PREFIX
 
 NUMBERS = itertools.count(1)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -169,13 +170,15 @@ class Awx:
         inventory: Inventory,
         *,
         survey: Mapping[str, Any] | None = None,
+        has_survey: bool = True,
         extra: Mapping[str, Any] | None = None,
         inputs: Mapping[str, str] | None = None,
         arguments: Sequence[str] = (),
     ) -> Running:
-        """Launch a job.
+        """Launch a job of the template of a playbook.
 
-        ``survey``: answers; ``extra``: variables of the template; ``inputs``: fields of the credential OpenShift installer.
+        ``survey``: answers by the variable that they set; without ``has_survey`` the template is one that asks nothing; ``extra``:
+        variables of the template; ``inputs``: fields of the credential OpenShift installer.
         """
         number = next(NUMBERS)
         private = self.folder / f"awx_{number}_{os.getpid()}"
@@ -188,7 +191,12 @@ class Awx:
         own = {
             f"{prefix}_job_{name}": value for prefix in ("awx", "tower") for name, value in (("id", number), ("template_name", playbook))
         }
-        written = yaml.dump({**(extra or {}), **own, **unsafe(dict(survey or {}))}, Dumper=Variables)
+        questions = survey_of(playbook) if has_survey else []
+        answers = {f"{PREFIX}{name}": answer for name, answer in (survey or {}).items()}
+        assert set(answers) <= {question["variable"] for question in questions}, "AWX ignores variables that the survey does not ask for"
+        given = launched(questions, extra or {}, answers)
+        launch = {name: value for name, value in given.items() if name not in (extra or {})}
+        written = yaml.dump({**(extra or {}), **own, **unsafe(launch)}, Dumper=Variables)
         (private / "env" / "extravars").write_text(written, encoding="utf-8")
         (private / "env" / "cmdline").write_text(" ".join(["-u", "root", *arguments]), encoding="utf-8")
         environment = {

@@ -24,7 +24,8 @@ class Cluster:
         self.extra: dict[str, Any] = {"openshift_directory": str(user.cluster), **CHOICES}
 
     def launch(self, playbook: str, inventory: Inventory | None = None, **survey: Any) -> Job:
-        return self.awx.run(playbook, inventory or self.inventory, extra=self.extra, survey=survey)
+        has_survey = playbook != "destroy.yml" or bool(survey)
+        return self.awx.run(playbook, inventory or self.inventory, extra=self.extra, survey=survey, has_survey=has_survey)
 
     def workers(self) -> list[str]:
         return [name for name in self.user.hostnames() if name.startswith("worker")]

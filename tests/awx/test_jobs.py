@@ -64,7 +64,7 @@ def test_validate_in_a_job_names_what_ends_with_the_job(awx: Awx, inventory: Inv
 def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: Inventory) -> None:
     """Survey answers are text that is no template. Keyring, pull secret and SSH keys have several lines."""
     extra = {"openshift_directory": str(awx.exposed / NAME)}
-    survey = {"openshift_pool_sizes": '{"worker": 4}', "openshift_cluster_name": "demo"}
+    survey = {"openshift_pool_sizes": '{"worker": 4}'}
     keys = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGWFZIHYyBY5qDyuxDJmKKGNGrQYf1iYFfoWSF4bFzLl {}\n"
     inputs = {"ssh_public_key": keys.format("me") + keys.format("you")}
     job = awx.run("playbooks/validate.yml", inventory, survey=survey, extra=extra, inputs=inputs, timeout=300).ended_well()
@@ -101,6 +101,11 @@ def test_a_host_that_is_disabled_or_of_another_slice_is_kept(awx: Awx, inventory
     sliced.refused("is kept (not in the inventory of this job, and not named)")
 
 
+def test_the_schedule_of_orphans_ends_well(awx: Awx, inventory: Inventory) -> None:
+    """A schedule answers no question, so AWX passes an empty text."""
+    awx.run("playbooks/orphans.yml", inventory, timeout=300).ended_well()
+
+
 def test_a_limit_is_refused(awx: Awx, inventory: Inventory) -> None:
     """AWX would report a job that did nothing as successful."""
     awx.run("scale.yml", inventory, arguments=["-l", "worker-0"], timeout=300).refused("Cannot run with --limit worker-0")
@@ -110,6 +115,6 @@ def test_a_limit_is_refused(awx: Awx, inventory: Inventory) -> None:
 def test_destroy_without_a_confirmation_fails_at_once(awx: Awx, inventory: Inventory) -> None:
     """There is a terminal in a job, and nobody who types."""
     extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_destroy_without_state": True}
-    job = awx.run("destroy.yml", inventory, extra=extra, timeout=120)
+    job = awx.run("destroy.yml", inventory, extra=extra, has_survey=False, timeout=120)
     job.refused(f"openshift_destroy_confirm={NAME}")
     assert job.seconds < 100

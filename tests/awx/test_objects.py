@@ -61,8 +61,8 @@ def test_surveys_are_those_of_the_table() -> None:
 
 def test_questions_have_the_types_of_their_variables() -> None:
     questions = {each["variable"]: each for survey in awx_surveys.surveys().values() for each in survey["survey_spec"].get("spec", [])}
-    assert set(questions) <= set(VARIABLES)
-    types = {(VARIABLES[name].type, question["type"]) for name, question in questions.items()}
+    assert set(questions) <= {f"{awx_surveys.PREFIX}{name}" for name in VARIABLES}
+    types = {(VARIABLES[name.removeprefix(awx_surveys.PREFIX)].type, question["type"]) for name, question in questions.items()}
     assert types <= {
         ("str", "text"),
         ("raw", "text"),
@@ -72,7 +72,7 @@ def test_questions_have_the_types_of_their_variables() -> None:
         ("str", "multiplechoice"),
         ("str", "password"),
     }
-    assert questions["openshift_destroy_confirm"]["required"]
+    assert questions["survey_openshift_destroy_confirm"]["required"]
     assert awx_surveys.question(VARIABLES["metal_api_token"])["type"] == "password"
     assert awx_surveys.question(VARIABLES["openshift_publish"])["choices"] == ["controller", "host", "object_storage"]
 
@@ -154,7 +154,7 @@ def test_objects_are_created_once_changed_and_deleted(controller: Controller, tm
     assert controller.names("workflow_approval_templates") == ["Approve the install", "Approve the removal and the orders"]
     assert controller.one("job_templates", "OpenShift scale plan")["job_type"] == "check"
     survey = controller.one("job_templates", "OpenShift scale")["below"]["survey_spec"]["spec"]
-    assert [question["variable"] for question in survey][:2] == ["openshift_pool_sizes", "openshift_remove"]
+    assert [question["variable"] for question in survey][:2] == ["survey_openshift_pool_sizes", "survey_openshift_remove"]
     assert controller.one("credential_types", "Metal API")["injectors"]["env"]["METAL_AUTH_TOKEN"] == "{{ token }}"
     (notification,) = controller.objects["notification_templates"].values()
     assert notification["notification_configuration"]["url"] == HOOK

@@ -14,6 +14,7 @@ description:
   - Returns the worker hosts when pools have other sizes than in the inventory, and the hosts to add to the inventory for that.
   - The hosts of a pool are numbered. A larger pool gets hosts with the numbers that are missing, a smaller one loses the highest numbers.
     A pool without hosts gets V(<pool>-0) and so on.
+  - In place of a size, a list has the hosts that stay.
   - It fails for an unknown pool, for control plane machines, for a size that is not a number, and for hosts without a number in their
     names.
 positional: sizes

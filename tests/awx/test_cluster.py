@@ -91,6 +91,19 @@ def test_a_survey_removes_machines_of_a_pool(cluster: Cluster) -> None:
     assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
 
 
+def test_a_worker_in_the_middle_is_removed(cluster: Cluster) -> None:
+    """By the list of those that stay. The plan says so before."""
+    stay = "worker=worker-0 worker-2"
+    plan = cluster.awx.run(
+        "scale.yml", cluster.inventory, extra=cluster.extra, survey={"openshift_pool_sizes": stay}, arguments=["--check"]
+    ).ended_well()
+    assert (plan.writes, plan.artifacts["scale_plan"]["removed"]) == ([], [f"worker-1.{NAME}"])
+    cluster.launch("scale.yml", openshift_pool_sizes=stay).ended_well()
+    assert cluster.workers() == ["worker-0", "worker-2"]
+    cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
+    assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
+
+
 def test_a_named_worker_is_removed(cluster: Cluster) -> None:
     """Switched off in AWX, so that the inventory of the job does not have it, and named."""
     cluster.launch("scale.yml", without(cluster.inventory, "worker-2"), openshift_remove="worker-2").ended_well()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 
 import httpx
@@ -78,6 +79,7 @@ def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: In
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
+        ("worker=worker-0 wroker-1", "wroker-1 is none of its hosts (worker-0, worker-1), and not of the form worker-0"),
         ("storage=3", "pool storage is unknown: the pools of the inventory are worker"),
         # An answer is text, and no template.
         ("{{ lookup('pipe', 'id') }}", "which is not a number for each pool"),
@@ -99,6 +101,18 @@ def test_a_host_that_is_disabled_or_of_another_slice_is_kept(awx: Awx, inventory
     assert f"scale.yml removes worker-1.{NAME} (named in openshift_remove)" in named.flat
     sliced = awx.run("scale.yml", slice_of(inventory, 1, 3), extra=extra, timeout=300)
     sliced.refused("is kept (not in the inventory of this job, and not named)")
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_list_of_hosts_removes_any_other(awx: Awx, inventory: Inventory) -> None:
+    """By an answer of the survey, and with the variable in the inventory."""
+    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_destroy_without_state": True}
+    answered = awx.run("playbooks/validate.yml", inventory, extra=extra, survey={"openshift_pool_sizes": "worker=worker-1"}, timeout=300)
+    words = f"scale.yml removes worker-0.{NAME} (pool worker has the hosts worker-1 (openshift_pool_sizes))"
+    assert words in answered.flat
+    listed = copy.deepcopy(inventory)
+    listed["all"].setdefault("vars", {})["openshift_pool_sizes"] = {"worker": ["worker-1"]}
+    assert words in awx.run("playbooks/validate.yml", listed, extra=extra, timeout=300).flat
 
 
 def test_the_schedule_of_orphans_ends_well(awx: Awx, inventory: Inventory) -> None:

@@ -671,8 +671,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_pool_sizes",
             "raw",
             "Number of machines by pool, in place of the number of hosts in the inventory. Missing hosts are added with the "
-            "variables of the pool's group and the next numbers, and the hosts with the highest numbers are left out. A "
-            "mapping, its JSON text, or a text like V(worker=3, storage=2).",
+            "variables of the pool's group and the next numbers, and the hosts with the highest numbers are left out. In place of a "
+            "number a list of the hosts that stay, which leaves out any other. A mapping, its JSON text, or a text like "
+            "V(worker=3, storage=storage-0 storage-2).",
             default={},
             example={"worker": 3},
             options=("leave_pool_sizes",),

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The hosts of machine pools whose sizes are given as numbers.
+"""The hosts of machine pools whose sizes are given, as numbers or as the names of their hosts.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -25,22 +25,42 @@ NO_POOLS = frozenset({"all", "ungrouped", "bootstrap", "control_plane", "load_ba
 NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>[0-9]+)(?P<after>[^0-9]*)")
 """A host name with a number. The last number counts."""
 
-PAIRS = re.compile(r"\s*[^\s=:,]+\s*=\s*[^\s=:,]+(\s*[\s,]\s*[^\s=:,]+\s*=\s*[^\s=:,]+)*\s*")
+FORMS = "{worker: 3} or {worker: [worker-0, worker-2]}, as JSON text, or as worker=3 or worker=worker-0 worker-2"
+"""How sizes are written, for messages."""
+
+Size = int | tuple[str, ...]
+"""The number of a pool's machines, or the names of its hosts."""
 
 
-def parse_sizes(given: Any) -> dict[str, int]:
-    """Return the sizes by pool: of a mapping, of its JSON text, or of ``worker=3, storage=2``. Raises CollectionError with all problems."""
+def parse_sizes(given: Any) -> dict[str, Size]:
+    """Return the sizes by pool: of a mapping, of its JSON text, or of ``worker=3, storage=storage-0 storage-2``.
+
+    Raises CollectionError with all problems.
+    """
     problems: list[str] = []
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     for pool, value in _mapping(given).items():
         text = str(value).strip()
-        if isinstance(value, bool) or not re.fullmatch("[0-9]+", text, re.ASCII):
+        if isinstance(value, list | tuple):
+            sizes[str(pool)] = names = tuple(str(name).strip() for name in value)
+            if problem := _names_problem(names):
+                problems.append(f"pool {pool}: {problem}")
+        elif isinstance(value, bool) or not re.fullmatch("[0-9]+", text, re.ASCII):
             problems.append(f"pool {pool}: {value!r} is not a number of machines")
         else:
             sizes[str(pool)] = int(text)
     if problems:
-        raise CollectionError(together("openshift_pool_sizes cannot be used", [*problems, "write it as {worker: 3}"]))
+        raise CollectionError(together("openshift_pool_sizes cannot be used", [*problems, f"write it as {FORMS}"]))
     return sizes
+
+
+def _names_problem(names: Sequence[str]) -> str:
+    """Return why these cannot be the names of a pool's hosts, empty if they can."""
+    malformed = [name for name in names if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name, re.ASCII)]
+    if malformed:
+        return f"{malformed[0]!r} is no name of a host"
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    return f"{repeated[0]} is listed twice" if repeated else ""
 
 
 def _mapping(given: Any) -> Mapping[Any, Any]:
@@ -49,21 +69,30 @@ def _mapping(given: Any) -> Mapping[Any, Any]:
     text = str(given).strip()
     if not text:
         return {}
-    if PAIRS.fullmatch(text):
-        pairs = re.findall(r"([^\s=:,]+)\s*=\s*([^\s=:,]+)", text)
-        if len({pool for pool, _size in pairs}) == len(pairs):
-            return dict(pairs)
-    else:
+    parsed = _pairs(text)
+    if parsed is None:
         try:
             parsed = json.loads(text)
         except ValueError:
             parsed = None
-        if isinstance(parsed, Mapping):
-            return parsed
-    raise CollectionError(
-        f"openshift_pool_sizes is {text!r}, which is not a number for each pool: write it as a mapping {{worker: 3}}, as the JSON text "
-        '{"worker": 3} or as worker=3'
-    )
+    if isinstance(parsed, Mapping):
+        return parsed
+    raise CollectionError(f"openshift_pool_sizes is {text!r}, which is not a number for each pool, nor its hosts: write it as {FORMS}")
+
+
+def _pairs(text: str) -> dict[str, Any] | None:
+    """Return ``pool=size`` pairs with commas or spaces between them; None for another text. Of a pool's hosts each is a word of its own."""
+    words: dict[str, list[str]] = {}
+    pool = ""
+    for word in re.split(r"[\s,]+", re.sub(r"\s*=\s*", "=", text)):
+        name, equals, value = word.rpartition("=")
+        if equals and (not name or name in words):
+            return None
+        pool = name or pool
+        if not pool or not re.fullmatch(r"[^=:{}\[\]\"']+", value):
+            return None
+        words.setdefault(pool, []).append(value)
+    return {pool: found[0] if len(found) == 1 and re.fullmatch("[0-9]+", found[0], re.ASCII) else found for pool, found in words.items()}
 
 
 def parse_names(given: Any, variable: str) -> list[str]:
@@ -93,8 +122,16 @@ class _Series:
     width: int
     first: int
 
+    def name(self, number: int) -> str:
+        return f"{self.before}{number:0{self.width}d}{self.after}"
+
     def names(self, size: int) -> list[str]:
-        return [f"{self.before}{number:0{self.width}d}{self.after}" for number in range(self.first, self.first + size)]
+        return [self.name(number) for number in range(self.first, self.first + size)]
+
+    def has(self, name: str) -> bool:
+        """Return whether the name is of the series, with any number."""
+        match = NUMBERED.fullmatch(name)
+        return match is not None and name == self.name(int(match["number"]))
 
 
 def _series(pool: str, members: Sequence[str]) -> _Series:
@@ -142,8 +179,7 @@ def pool_hosts(groups: Mapping[str, Sequence[str]], sizes: Any) -> dict[str, lis
             problems.append(problem)
             continue
         try:
-            names = members if len(members) == size else []
-            names = names if names and not NUMBERED.fullmatch(names[0]) else _series(pool, members).names(size)
+            names = _desired(pool, members, size)
         except ValueError as problem:
             problems.append(f"pool {pool}: {problem}; leave the pool out of openshift_pool_sizes and edit its hosts in the inventory")
             continue
@@ -158,6 +194,21 @@ def pool_hosts(groups: Mapping[str, Sequence[str]], sizes: Any) -> dict[str, lis
     if problems:
         raise CollectionError(together("openshift_pool_sizes cannot be used", problems))
     return {"added": added, "workers": [name for name in workers if name not in removed] + [each["name"] for each in added]}
+
+
+def _desired(pool: str, members: Sequence[str], size: Size) -> list[str]:
+    """Return the hosts of a pool with this size. Raises ValueError if that is not clear."""
+    if isinstance(size, int):
+        if len(members) == size and members and not NUMBERED.fullmatch(members[0]):
+            return list(members)
+        return _series(pool, members).names(size)
+    unknown = [name for name in size if name not in members]
+    if unknown:
+        # A typing error would order a machine. A host that the inventory does not have may be one that AWX has left out.
+        series = _series(pool, members)
+        if others := [name for name in unknown if not series.has(name)]:
+            raise ValueError(f"{others[0]} is none of its hosts ({', '.join(members) or 'none'}), and not of the form {series.name(0)}")
+    return list(size)
 
 
 def _problem(pool: str, members: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:

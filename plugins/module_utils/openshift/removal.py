@@ -11,7 +11,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pools import (
     DEFAULT_POOL,
     NUMBERED,
+    Size,
     parse_names,
     parse_sizes,
 )
@@ -35,7 +37,7 @@ class Request:
     """Which removals the user has asked for. ``at_most``: None for any number. ``in_job``: nobody at a terminal has seen the inventory."""
 
     names: Sequence[str] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, Size] = field(default_factory=dict)
     at_most: int | None = None
     in_job: bool = False
 
@@ -95,15 +97,18 @@ def choose_removals(devices: Iterable[Device], machines: Mapping[str, Iterable[M
         pool = (tag_values(device["tags"], POOL_TAG) or [DEFAULT_POOL])[0]
         if hostname.lower().removesuffix(end) in named:
             choice.removed[hostname] = "named in openshift_remove"
-        elif pool in request.sizes:
+        elif isinstance(size := request.sizes.get(pool), tuple):
+            choice.removed[hostname] = f"pool {pool} has the hosts {', '.join(size) or 'none'} (openshift_pool_sizes)"
+        elif size is not None:
             members = [name.removesuffix(end) for name, machine in workers.items() if (machine.get("pool") or DEFAULT_POOL) == pool]
-            if _is_above(hostname.lower().removesuffix(end), members, request.sizes[pool], pool):
-                choice.removed[hostname] = f"pool {pool} has {request.sizes[pool]} machines (openshift_pool_sizes)"
+            if _is_above(hostname.lower().removesuffix(end), members, size, pool):
+                choice.removed[hostname] = f"pool {pool} has {size} machines (openshift_pool_sizes)"
             else:
                 choice.blockers.append(
                     f"{hostname} of pool {pool} exists, but the hosts of this pool are {', '.join(members) or 'none'}: "
-                    f"openshift_pool_sizes removes the hosts with the highest numbers only. Put {hostname} back into the inventory (in "
-                    f"AWX: enable it), or remove it with openshift_remove={hostname.removesuffix(end)}."
+                    "a number in openshift_pool_sizes removes the hosts with the highest numbers only. Put "
+                    f"{hostname} back into the inventory (in AWX: enable it), or remove it with "
+                    f"openshift_remove={hostname.removesuffix(end)}."
                 )
         else:
             unnamed.setdefault(pool, []).append(hostname)
@@ -116,16 +121,23 @@ def choose_removals(devices: Iterable[Device], machines: Mapping[str, Iterable[M
     return choice
 
 
-def _named_but_desired(named: Iterable[str], masters: Mapping[str, Machine], workers: Mapping[str, Machine], end: str) -> list[str]:
+def _named_but_desired(names: Collection[str], masters: Mapping[str, Machine], workers: Mapping[str, Machine], end: str) -> list[str]:
     """Return blockers for names in openshift_remove that the inventory still has."""
     problems = []
-    for name in sorted(named):
+    for name in sorted(names):
         if name + end in masters or name in masters:
             problems.append(f"openshift_remove names {name}, which is of the control plane. scale.yml removes workers only.")
-        elif name + end in workers or name in workers:
+        elif machine := workers.get(name + end) or workers.get(name):
+            pool = str(machine.get("pool") or DEFAULT_POOL)
+            staying = [
+                other.removesuffix(end)
+                for other, each in workers.items()
+                if (each.get("pool") or DEFAULT_POOL) == pool and other.removesuffix(end) not in names
+            ]
             problems.append(
                 f"openshift_remove names {name}, which is in the inventory, so that the next run would create it again. Remove the host "
-                "from the inventory (in AWX: disable it), or set the size of its pool in openshift_pool_sizes."
+                "from the inventory (in AWX: disable it), or list the hosts of its pool that stay: "
+                f"openshift_pool_sizes='{json.dumps({pool: staying})}'."
             )
     return problems
 

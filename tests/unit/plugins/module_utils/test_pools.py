@@ -1,4 +1,4 @@
-"""The hosts of pools whose sizes are given as numbers."""
+"""The hosts of pools whose sizes are given, as numbers or as names."""
 
 from __future__ import annotations
 
@@ -39,6 +39,57 @@ def test_several_sizes() -> None:
 def test_what_is_no_size(given: Any) -> None:
     with pytest.raises(CollectionError, match="worker"):
         parse_sizes(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"worker": ["worker-0", "worker-2"], "storage": 1},
+        '{"worker": ["worker-0", "worker-2"], "storage": "1"}',
+        "worker=worker-0 worker-2, storage=1",
+        "worker = worker-0,worker-2 storage=1",
+        "storage=1 worker=worker-0, worker-2",
+    ],
+)
+def test_names_of_a_mapping_of_json_and_of_text(given: Any) -> None:
+    assert parse_sizes(given) == {"worker": ("worker-0", "worker-2"), "storage": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"worker": ["worker-0", "worker-0"]}, "pool worker: worker-0 is listed twice"),
+        ({"worker": ["worker 0"]}, "'worker 0' is no name of a host"),
+        ({"worker": [""]}, "'' is no name of a host"),
+        ("worker=-1", "'-1' is no name of a host"),
+        ("worker-0 worker-2", "nor its hosts: write it as"),
+        ("worker=worker-0 worker=worker-2", "nor its hosts"),
+        ("worker=", "nor its hosts"),
+    ],
+)
+def test_what_are_no_names(given: Any, words: str) -> None:
+    with pytest.raises(CollectionError, match=words):
+        parse_sizes(given)
+
+
+def test_a_list_has_the_hosts_that_stay() -> None:
+    """Also a host in the middle is left out, and one that AWX has left out is added."""
+    known = groups(worker="worker-0 worker-1 worker-2", infra="infra-0")
+    found = {"added": [], "workers": ["worker-0", "worker-2", "infra-0"]}
+    assert pool_hosts(known, {"worker": ["worker-0", "worker-2"]}) == pool_hosts(known, "worker=worker-2 worker-0") == found
+    assert pool_hosts(groups(worker="worker-0 worker-1"), "worker=worker-0 worker-2") == {
+        "added": added("worker-2"),
+        "workers": ["worker-0", "worker-2"],
+    }
+    assert pool_hosts(known, {"worker": []}) == {"added": [], "workers": ["infra-0"]}
+    assert pool_hosts(groups(worker="alpha beta gamma"), "worker=alpha gamma") == {"added": [], "workers": ["alpha", "gamma"]}
+
+
+@pytest.mark.parametrize("name", ["worker-00", "worker", "wroker-2", "worker-2.example.com", "three"])
+def test_a_list_orders_no_machine_of_another_name(name: str) -> None:
+    words = rf"pool worker: {name} is none of its hosts \(worker-0, worker-1\), and not of the form worker-0"
+    with pytest.raises(CollectionError, match=words):
+        pool_hosts(groups(worker="worker-0 worker-1"), {"worker": ["worker-0", name]})
 
 
 def added(*names: str, group: str = "worker") -> list[dict[str, str]]:

@@ -93,6 +93,22 @@ def test_the_size_of_a_pool_removes_nothing_below_its_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize("in_job", [True, False])
+def test_a_list_of_a_pool_removes_what_it_does_not_have(in_job: bool) -> None:
+    """In the middle too; other pools are left alone."""
+    choice = choose(
+        "worker-0 worker-1 worker-2 infra-0", "worker-0 worker-2 infra-0", sizes="worker=worker-0 worker-2", at_most=0, in_job=in_job
+    )
+    assert (short(choice.removed), choice.kept, choice.blockers) == ("worker-1", {}, [])
+    assert set(choice.removed.values()) == {"pool worker has the hosts worker-0, worker-2 (openshift_pool_sizes)"}
+
+
+def test_a_named_host_of_the_inventory_is_removed_by_a_list() -> None:
+    choice = choose("worker-0 worker-1 worker-2 infra-0", "worker-0 worker-1 worker-2 infra-0", names=["worker-1"])
+    assert not choice.removed
+    assert choice.blockers[0].endswith("""the hosts of its pool that stay: openshift_pool_sizes='{"worker": ["worker-0", "worker-2"]}'.""")
+
+
 def test_a_pool_of_no_machines() -> None:
     assert short(choose("worker-0 infra-0 infra-1", "worker-0", sizes={"infra": 0}, in_job=True).removed) == "infra-0 infra-1"
     foreign = choose("worker-0 infra-0", "worker-0", sizes={"infra": 0})

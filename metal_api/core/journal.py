@@ -30,6 +30,11 @@ _LIKE_A_TOKEN = re.compile(r"(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d
 _HIDDEN = "..."
 
 KEPT = 200_000
+_LONGEST = 2048
+"""Characters of a method or path that are kept: any client writes entries."""
+_MOST_PARAMETERS = 100
+_MOST_ENCODINGS = 5
+"""How often a text may be percent-encoded. Each level is read once more, and no client needs more than two."""
 
 
 class Journal:
@@ -64,7 +69,8 @@ class Journal:
         """
         if started < self._cleared:
             return
-        seconds, method, path = time.time() - started, hide(method, secrets), without_secrets(path, secrets)
+        # Shortened afterwards: of a secret that is cut in half, one half would be shown.
+        seconds, method, path = time.time() - started, _shortened(hide(method, secrets)), _shortened(without_secrets(path, secrets))
         if self.observe is not None:
             self.observe(service, method, status, seconds)
         row = self._database.execute(
@@ -102,7 +108,11 @@ def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
     """Return a path and its query without secrets."""
     path, mark, query = path.partition("?")
     parameters = []
-    for each in query.split("&"):
+    for each in query.split("&", _MOST_PARAMETERS):
+        if len(parameters) == _MOST_PARAMETERS:
+            # All the others together.
+            parameters.append(_HIDDEN)
+            break
         name, equals, value = each.partition("=")
         known = unquote_plus(name).lower().removesuffix("[]") in _SHOWN
         # A parameter without value may be a token itself.
@@ -112,13 +122,26 @@ def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
 
 
 def hide(text: str, secrets: Collection[str] = ()) -> str:
-    """Return ``text`` without ``secrets`` and without texts that have the form of a token, also where they are percent-encoded."""
-    plain, decoded = text, unquote(text)
-    while decoded != plain:
-        plain, decoded = decoded, unquote(decoded)
+    """Return ``text`` without ``secrets`` and without texts that have the form of a token, also where they are percent-encoded.
+
+    A text that is percent-encoded more often than :data:`_MOST_ENCODINGS` is hidden as a whole.
+    """
+    plain = text
+    for _level in range(_MOST_ENCODINGS):
+        decoded = unquote(plain)
+        if decoded == plain:
+            break
+        plain = decoded
+    else:
+        if unquote(plain) != plain:
+            return _HIDDEN
     hidden = plain
     for each in secrets:
         if each:
             hidden = hidden.replace(each, _HIDDEN)
     hidden = _LIKE_A_TOKEN.sub(_HIDDEN, hidden)
     return text if hidden == plain else hidden
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + _HIDDEN

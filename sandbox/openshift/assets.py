@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import gzip
 import json
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from urllib.parse import unquote_to_bytes
 import yaml
 
 from sandbox.openshift.installer import catalogue
+from sandbox.openshift.installer.documents import documents, first_document
 
 INSTALL_FOLDER: Final = "/opt/openshift"
 SERVERS: Final = {
@@ -29,6 +30,9 @@ SERVERS: Final = {
 }
 """Serving certificates of the API, each with its signer. The first is for clients that name no server."""
 _TOKEN: Final = "auth/node-bootstrapper-token"  # noqa: S105 - the name of a file
+_RELEASE_SCRIPT: Final = "/usr/local/bin/release-image-download.sh"
+_RELEASE_IMAGE: Final = "release-image"
+"""Where the text of this script's ``RELEASE_IMAGE`` is kept."""
 
 
 class AssetError(Exception):
@@ -82,11 +86,15 @@ class Assets:
     def from_ignition(cls, config: Mapping[str, Any]) -> Assets:
         """Read a merged bootstrap config. Raises :class:`AssetError` when a needed file is not in it."""
         prefix = INSTALL_FOLDER + "/"
-        assets = cls({path.removeprefix(prefix): body for path, body in files_of(config).items() if path.startswith(prefix)})
-        missing = [name for name in _NEEDED if name not in assets.files]
-        if missing:
-            raise AssetError(f"bootstrap config lacks {', '.join(f'{prefix}{name}' for name in missing)}")
-        return assets
+        files = files_of(config)
+        image = re.search(rb"^RELEASE_IMAGE=(\S+)$", files.get(_RELEASE_SCRIPT, b""), re.MULTILINE)
+        own = {path.removeprefix(prefix): body for path, body in files.items() if path.startswith(prefix)}
+        missing = [f"{prefix}{name}" for name in _NEEDED if name not in own]
+        if image is None:
+            missing.append(f"RELEASE_IMAGE in {_RELEASE_SCRIPT}")
+        if missing or image is None:
+            raise AssetError(f"bootstrap config lacks {', '.join(missing)}")
+        return cls({**own, _RELEASE_IMAGE: image[1]})
 
     @classmethod
     def from_json(cls, text: str) -> Assets:
@@ -106,13 +114,9 @@ class Assets:
         return self._file(f"tls/{name}.key")
 
     @cached_property
-    def metadata(self) -> dict[str, Any]:
-        """``metadata.json``: clusterName, clusterID, infraID."""
-        return dict(json.loads(self._file("metadata.json")))
-
-    @cached_property
     def cluster_id(self) -> str:
-        return str(self.metadata["clusterID"])
+        """``spec.clusterID`` of ClusterVersion."""
+        return str(self._cluster_version["clusterID"])
 
     @cached_property
     def domain(self) -> str:
@@ -124,25 +128,57 @@ class Assets:
             raise AssetError("the install-config in ConfigMap kube-system/cluster-config-v1 has no name or no base domain") from error
 
     @cached_property
+    def release_image(self) -> str:
+        """The release image that the services of the bootstrap machine pull."""
+        return self._file(_RELEASE_IMAGE).decode()
+
+    @cached_property
+    def release(self) -> catalogue.Release:
+        """The mirror's release with the digest of the release image.
+
+        An installer that is not of the mirror names an image that no mirror of the sandbox has. The newest release of its minor version,
+        which is that of ClusterVersion's channel, stands in for it.
+        """
+        found = catalogue.of_image(self.release_image.rpartition("@")[2])
+        if found is not None:
+            return found
+        channel = str(self._cluster_version.get("channel") or "")
+        version = catalogue.newest(channel.rpartition("-")[2])
+        if not version:
+            known = ", ".join(catalogue.VERSIONS)
+            raise AssetError(
+                f"the mirror has neither the release image {self.release_image} nor a release of ClusterVersion's channel {channel!r};"
+                f" its releases are {known}"
+            )
+        pool = self.install_config.get("controlPlane") or {}
+        return catalogue.release(version, {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64"))
+
+    @cached_property
     def version(self) -> str:
-        """Release the installer was of, ``4.20.33``: from ConfigMap ``openshift-config/openshift-install-manifests``."""
-        for manifest in self.manifests:
-            if _is(manifest, "ConfigMap", "openshift-config", "openshift-install-manifests"):
-                return str(manifest["data"]["version"]).removeprefix("v")
-        raise AssetError("bootstrap config has no manifest of ConfigMap openshift-config/openshift-install-manifests")
+        """Version of :attr:`release`, ``4.20.33``."""
+        return self.release.version
 
     @cached_property
     def release_architecture(self) -> str:
-        """Architecture of the installer's release, in RHCOS spelling or ``multi``: by the components that it has written down."""
-        tags = json.loads(self.files.get("release-image-references.json", b"{}")).get("spec", {}).get("tags", [])
-        named = {tag["name"]: str(tag["from"]["name"]).rpartition("@")[2] for tag in tags}
-        for architecture in (*catalogue.ARCHITECTURES, catalogue.MULTI):
-            with contextlib.suppress(KeyError):
-                release = catalogue.release(self.version, architecture)
-                if named and named == release.payload.components:
-                    return architecture
-        pool = self.install_config.get("controlPlane") or {}
-        return {"arm64": "aarch64"}.get(pool.get("architecture", ""), "x86_64")
+        """Architecture of :attr:`release`, in RHCOS spelling or ``multi``."""
+        return self.release.architecture
+
+    @cached_property
+    def available_image(self) -> str:
+        """What is pulled as release image: :attr:`release_image`, or that of the release which stands in for it."""
+        return self.release_image if self.release_image.endswith(f"@{self.release.digest}") else self.release.image
+
+    @cached_property
+    def original_overrides(self) -> dict[str, Any]:
+        """The patch that ends the overrides of ClusterVersion which the installer wrote."""
+        return dict(json.loads(self._file("original_cvo_overrides.patch")))
+
+    @cached_property
+    def _cluster_version(self) -> dict[str, Any]:
+        for manifest in self.manifests:
+            if manifest.get("kind") == "ClusterVersion" and (manifest.get("spec") or {}).get("clusterID"):
+                return dict(manifest["spec"])
+        raise AssetError("bootstrap config has no manifest of ClusterVersion with a clusterID")
 
     def os_image(self, version: str) -> str:
         """Return the image of the nodes' operating system in a release: that of the installer, or one that the cluster was upgraded to."""
@@ -179,7 +215,7 @@ class Assets:
         """The install-config as the installer leaves it in ConfigMap ``kube-system/cluster-config-v1``."""
         for manifest in self.manifests:
             if _is(manifest, "ConfigMap", "kube-system", "cluster-config-v1"):
-                return dict(yaml.safe_load(manifest["data"]["install-config"]))
+                return dict(first_document(manifest["data"]["install-config"]))
         raise AssetError("bootstrap config has no manifest of ConfigMap kube-system/cluster-config-v1")
 
     @cached_property
@@ -204,10 +240,10 @@ class Assets:
             if not (name.startswith(("manifests/", "openshift/")) and name.endswith((".yaml", ".yml", ".json"))):
                 continue
             try:
-                documents = [document for document in yaml.safe_load_all(self.files[name].decode()) if document]
+                found = documents(self.files[name].decode())
             except (yaml.YAMLError, UnicodeDecodeError) as error:
                 raise AssetError(f"manifest {name} cannot be read: {error}") from error
-            for document in documents:
+            for document in found:
                 items = document.get("items") if str(document.get("kind", "")).endswith("List") else None
                 yield from ((name, item) for item in (items if items is not None else [document]))
 
@@ -224,7 +260,7 @@ def _is(manifest: Mapping[str, Any], kind: str, namespace: str, name: str) -> bo
 
 
 _NEEDED: Final = (
-    "metadata.json",
+    "original_cvo_overrides.patch",
     *(
         f"tls/{name}"
         for name in (
@@ -235,9 +271,9 @@ _NEEDED: Final = (
             "kube-apiserver-lb-signer.key",
             *(f"{server}.{kind}" for server in SERVERS for kind in ("crt", "key")),
             *(f"{signer}.{kind}" for signer in set(SERVERS.values()) - {"kube-apiserver-lb-signer"} for kind in ("crt", "key")),
-            "admin-kubeconfig-signer.crt",
-            "kube-csr-signer.crt",
-            "kube-csr-signer.key",
+            "admin-kubeconfig-ca-bundle.crt",
+            "kubelet-signer.crt",
+            "kubelet-signer.key",
             "service-account.key",
         )
     ),

@@ -230,11 +230,12 @@ class ControlPlane:
             trusted += signer.certificate
         signer.write(self._pki / "csr-signer")
         pki.write_file(signers, trusted)
-        extra = (self._assets.files.get(f"tls/{name}.crt") for name in ("kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"))
+        bundles = ("kube-control-plane-ca-bundle", "kubelet-bootstrap-kubeconfig-ca-bundle")
+        extra = (self._assets.files.get(f"tls/{name}.crt") for name in bundles)
         internal = (self._pki / "internal-signer.crt").read_bytes()
         pki.write_file(
             self._pki / "client-ca.crt",
-            b"".join((self._assets.certificate("admin-kubeconfig-signer"), trusted, internal, *(pem for pem in extra if pem))),
+            b"".join((self._assets.certificate("admin-kubeconfig-ca-bundle"), trusted, internal, *(pem for pem in extra if pem))),
         )
 
     @property
@@ -250,7 +251,7 @@ class ControlPlane:
     @property
     def node_certificate_signer(self) -> pki.KeyPair:
         """The present signer of node certificates."""
-        return pki.KeyPair.read(self._pki / "csr-signer") or self._pair("kube-csr-signer")
+        return pki.KeyPair.read(self._pki / "csr-signer") or self._pair("kubelet-signer")
 
     async def _rotate(self) -> None:
         while True:

@@ -255,12 +255,6 @@ def login(files: Mapping[str, bytes], place: Reference) -> str:
     return ""
 
 
-def release_image(files: Mapping[str, bytes]) -> str:
-    """Return the release image that the bootstrap machine's services are for."""
-    found = re.search(rb"^release=(\S+)$", files.get("/usr/local/bin/release-image.sh", b""), re.MULTILINE)
-    return found[1].decode() if found else ""
-
-
 def component_images(layer: bytes) -> dict[str, str]:
     """Return the images of the components by their names: what ``image-references`` of the release image's layer lists."""
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(layer))) as archive:

@@ -26,7 +26,7 @@ from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKub
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from sandbox.openshift.pki import KeyPair
-from sandbox.openshift.pull import Puller, component_images, os_component, os_image, release_image
+from sandbox.openshift.pull import Puller, component_images, os_component, os_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Router
 from sandbox.openshift.tls import server_context
@@ -143,7 +143,10 @@ class BootstrapSystem:
     async def _pull(self) -> None:
         """Pull the release image, the node image and the images of the control plane that this machine runs."""
         puller = Puller(self._machine, self._files)
-        layer = await puller.until_pulled("release-image.service", release_image(self._files))
+        assets = self._assets
+        if assets.available_image != assets.release_image:
+            self._machine.console(f"The mirror does not have {assets.release_image}; OpenShift {assets.version} stands in for it")
+        layer = await puller.until_pulled("release-image.service", assets.available_image)
         found = component_images(layer)
         await puller.until_pulled("node-image-pull.service", found[os_component(found)])
         for name in _BOOTKUBE_IMAGES:
@@ -311,7 +314,8 @@ async def _control_plane_is_up(cluster: Cluster) -> bool:
 
 
 async def _complete(cluster: Cluster) -> None:
-    """Write what ``openshift-install wait-for bootstrap-complete`` waits for."""
+    """End the overrides of ClusterVersion, then write what ``openshift-install wait-for bootstrap-complete`` waits for."""
+    await cluster.api.patch(resources.CLUSTER_VERSION, cluster.assets.original_overrides)
     await cluster.api.apply(resources.BOOTSTRAP_STATUS, resources.config_map("kube-system", "bootstrap", {"status": "complete"}))
 
 

@@ -16,7 +16,7 @@ from tests.gpg import gpg
 
 from .conftest import Mirror, Role
 
-VERSION = "4.20.33"
+VERSION, OLDER = "4.20.33", "4.19.42"
 
 
 def own_installer(role: Role) -> Path:
@@ -25,8 +25,8 @@ def own_installer(role: Role) -> Path:
 
 @pytest.fixture
 def channel(role: Role) -> Role:
-    """A cluster whose channel has moved on since it was asked: it showed the release before the newest."""
-    before = catalogue.release(catalogue.VERSIONS[-2], "x86_64")
+    """A cluster whose channel has moved on since it was asked: it showed an older release."""
+    before = catalogue.release(OLDER, "x86_64")
     pin = {"channel": "stable", "architecture": "x86_64", "version": before.version, "digest": before.digest}
     (role.folder / "release.json").write_text(json.dumps(pin), encoding="utf-8")
     return role
@@ -43,7 +43,7 @@ def test_a_channel_is_resolved_and_pinned_with_the_digest(role: Role) -> None:
 
 def test_a_new_release_of_a_channel_changes_no_pinned_cluster(channel: Role) -> None:
     result = channel.well(openshift_version="stable", check=True)
-    assert f"({catalogue.VERSIONS[-2]}) and create the Ignition files" in result
+    assert f"({OLDER}) and create the Ignition files" in result
 
 
 def test_another_payload_of_the_same_version_is_refused(channel: Role) -> None:

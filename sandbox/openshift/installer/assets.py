@@ -141,8 +141,10 @@ class Assets:
     def _service_account_keys(self) -> dict[str, bytes]:
         """Path below /opt/openshift -> content."""
         if _SERVICE_ACCOUNT not in self._state:
-            private, public = certificates.service_account_keys()
-            self._state[_SERVICE_ACCOUNT] = _encoded({"tls/service-account.key": private, "tls/service-account.pub": public})
+            made: dict[str, bytes] = {}
+            for name in ("service-account", "bound-service-account-signing-key"):
+                made[f"tls/{name}.key"], made[f"tls/{name}.pub"] = certificates.service_account_keys()
+            self._state[_SERVICE_ACCOUNT] = _encoded(made)
         return _decoded(self._state[_SERVICE_ACCOUNT])
 
     def _ssh_public_key(self) -> str:
@@ -219,7 +221,6 @@ class Assets:
         )
         domain = config.cluster_domain
         ca_bundle = certificates.bundle(pairs[name] for name in certificates.API_SIGNERS)
-        clients = ["admin-kubeconfig-signer", "kube-csr-signer", "kube-control-plane-signer", "kubelet-bootstrap-kubeconfig-signer"]
         admin = Kubeconfig(config.name, f"https://api.{domain}:6443", ca_bundle, "admin", pairs["admin-kubeconfig-client"])
         internal = replace(admin, server=f"https://api-int.{domain}:6443")
         metadata: dict[str, Any] = {
@@ -229,27 +230,22 @@ class Assets:
             "featureSet": "",
             "customFeatureSet": None,
         }
-        encoded_metadata = json.dumps(metadata, separators=(",", ":")).encode()
         content = dict(files) | self._service_account_keys()
-        content |= {f"tls/{name}.crt": pair.certificate for name, pair in pairs.items()}
-        content |= {f"tls/{name}.key": pair.key for name, pair in pairs.items()}
+        content |= manifests.ignored_by_cvo(files)
+        content |= certificates.tls_files(pairs)
         content |= {
-            "tls/kube-apiserver-complete-client-ca-bundle.crt": certificates.bundle(pairs[name] for name in clients),
-            "tls/kube-apiserver-complete-server-ca-bundle.crt": ca_bundle,
-            "tls/aggregator-ca-bundle.crt": pairs["aggregator-signer"].certificate,
             "auth/kubeconfig": internal.dump(),
             "auth/kubeconfig-kubelet": replace(internal, user="kubelet", client=pairs["kubelet-client"]).dump(),
             "auth/kubeconfig-loopback": replace(
                 admin, server="https://localhost:6443", user="loopback", ca_bundle=pairs["kube-apiserver-localhost-signer"].certificate
             ).dump(),
-            "metadata.json": encoded_metadata,
         }
         root_ca = pairs["root-ca"].certificate
         return {
             "bootstrap.ign": ignition.bootstrap(config, self._release, content, ssh_key=self._ssh_public_key()),
             "master.ign": ignition.pointer(domain, "master", root_ca),
             "worker.ign": ignition.pointer(domain, "worker", root_ca),
-            "metadata.json": encoded_metadata,
+            "metadata.json": json.dumps(metadata, separators=(",", ":")).encode(),
             "auth/kubeconfig": admin.dump(),
             "auth/kubeadmin-password": self._password().encode(),
         }

@@ -91,11 +91,13 @@ class Release:
 _RHCOS_418 = Build("4.18-9.4", "418.94.202510071432-0", "2025-10-07T14:52:10Z", separator="-")
 _RHCOS_419 = Build("rhel-9.6", "9.6.20251023-0", "2025-10-23T09:11:42Z")
 _RHCOS_420 = Build("rhel-9.6", "9.6.20260312-0", "2026-03-12T16:27:03Z")
+_RHCOS_421 = Build("rhel-9.6", "9.6.20260428-0", "2026-04-28T15:03:51Z")
 
 _RELEASES: Final[dict[str, tuple[str, Build, str]]] = {
     "4.18.30": ("1.31.13", _RHCOS_418, "2025-11-19T08:02:55Z"),
     "4.19.42": ("1.32.12", _RHCOS_419, "2026-07-28T11:40:18Z"),
     "4.20.33": ("1.33.11", _RHCOS_420, "2026-08-11T13:19:37Z"),
+    "4.21.28": ("1.34.9", _RHCOS_421, "2026-08-18T09:44:06Z"),
 }
 VERSIONS: Final = tuple(_RELEASES)
 """Oldest first."""
@@ -112,6 +114,21 @@ def release(version: str, architecture: str) -> Release:
     if architecture not in ({*ARCHITECTURES, MULTI} if version in _RELEASES else {"x86_64"}):
         raise KeyError(architecture)
     return Release(version, architecture, kubernetes, rhcos, created)
+
+
+def of_image(digest: str) -> Release | None:
+    """Return the release whose release image has a digest, ``sha256:<hex>``; None if no release of the mirror has it."""
+    found = ((version, architecture) for version in _RELEASES for architecture in (*ARCHITECTURES, MULTI))
+    for version, architecture in (*found, *((version, "x86_64") for version in _OKD)):
+        candidate = release(version, architecture)
+        if candidate.digest == digest:
+            return candidate
+    return None
+
+
+def newest(minor: str) -> str:
+    """Return the newest release of a minor version such as ``4.20``; empty if the mirror has none."""
+    return next((version for version in reversed(VERSIONS) if version.rpartition(".")[0] == minor), "")
 
 
 def is_newer(version: str, than: str) -> bool:

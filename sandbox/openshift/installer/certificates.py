@@ -29,6 +29,33 @@ MACHINE_CONFIG_NAMESPACE: Final = "openshift-machine-config-operator"
 API_SIGNERS: Final = ("kube-apiserver-localhost-signer", "kube-apiserver-service-network-signer", "kube-apiserver-lb-signer")
 """The signers of the API's serving certificates: the CA bundle of its clients."""
 
+BUNDLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "admin-kubeconfig-ca-bundle": ("admin-kubeconfig-signer",),
+    "aggregator-ca-bundle": ("aggregator-signer",),
+    "kube-apiserver-complete-client-ca-bundle": (
+        "admin-kubeconfig-signer",
+        "kubelet-signer",
+        "kube-control-plane-signer",
+        *API_SIGNERS[::-1],
+        "kube-apiserver-to-kubelet-signer",
+        "kubelet-bootstrap-kubeconfig-signer",
+    ),
+    "kube-apiserver-complete-server-ca-bundle": API_SIGNERS,
+    "kube-apiserver-lb-ca-bundle": ("kube-apiserver-lb-signer",),
+    "kube-apiserver-localhost-ca-bundle": ("kube-apiserver-localhost-signer",),
+    "kube-apiserver-service-network-ca-bundle": ("kube-apiserver-service-network-signer",),
+    "kube-apiserver-to-kubelet-ca-bundle": ("kube-apiserver-to-kubelet-signer",),
+    "kube-control-plane-ca-bundle": ("kube-control-plane-signer", *API_SIGNERS[::-1]),
+    "kubelet-bootstrap-kubeconfig-ca-bundle": ("kubelet-bootstrap-kubeconfig-signer",),
+    "kubelet-client-ca-bundle": ("kubelet-signer",),
+    "kubelet-serving-ca-bundle": ("kubelet-signer",),
+}
+"""``tls/<name>.crt`` with the certificates of several pairs."""
+UNPUBLISHED: Final = frozenset(
+    {"admin-kubeconfig-signer", "admin-kubeconfig-client", "kubelet-bootstrap-kubeconfig-signer"},
+)
+"""Pairs that are not in bootstrap.ign; of root-ca its certificate alone is."""
+
 CLIENT: Final = (ExtendedKeyUsageOID.CLIENT_AUTH,)
 SERVER: Final = (ExtendedKeyUsageOID.SERVER_AUTH,)
 
@@ -90,6 +117,8 @@ def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, 
     return {
         "admin-kubeconfig-signer": _ca("admin-kubeconfig-signer", TEN_YEARS),
         "admin-kubeconfig-client": _admin(TEN_YEARS, "admin-kubeconfig-signer"),
+        "aggregator-ca": CertificateSpec("aggregator", ONE_DAY, organizational_unit="bootkube"),
+        "apiserver-proxy": CertificateSpec("system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-ca", usage=CLIENT),
         "aggregator-signer": _ca("aggregator-signer", ONE_DAY),
         "aggregator-client": CertificateSpec(
             "system:kube-apiserver-proxy", ONE_DAY, ("kube-master",), signer="aggregator-signer", usage=CLIENT
@@ -114,6 +143,11 @@ def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, 
         "kube-apiserver-localhost-server": _api_server("kube-apiserver-localhost-signer", "localhost", "127.0.0.1"),
         "kube-control-plane-signer": _ca("kube-control-plane-signer", ONE_YEAR),
         "kube-control-plane-kube-controller-manager-client": _admin(ONE_YEAR, "kube-control-plane-signer"),
+        "kube-control-plane-kube-scheduler-client": _admin(ONE_YEAR, "kube-control-plane-signer"),
+        "kube-apiserver-to-kubelet-signer": _ca("kube-apiserver-to-kubelet-signer", ONE_YEAR),
+        "kube-apiserver-to-kubelet-client": CertificateSpec(
+            "system:kube-apiserver", ONE_YEAR, ("kube-master",), signer="kube-apiserver-to-kubelet-signer", usage=CLIENT
+        ),
         "kubelet-bootstrap-kubeconfig-signer": _ca("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
         # What kubelets have that wait for the machine config operator: its service account, as a certificate.
         "kubelet-client": CertificateSpec(
@@ -123,7 +157,10 @@ def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, 
             signer="kubelet-bootstrap-kubeconfig-signer",
             usage=CLIENT,
         ),
-        "kube-csr-signer": _ca("kube-csr-signer", ONE_DAY),
+        "kubelet-signer": _ca("kubelet-signer", ONE_DAY),
+        "journal-gatewayd": CertificateSpec(
+            "journal-gatewayd", TEN_YEARS, ("OpenShift Bootstrap",), signer="root-ca", usage=(*CLIENT, *SERVER)
+        ),
     }
 
 
@@ -148,7 +185,7 @@ def private_pem(key: rsa.RSAPrivateKey) -> bytes:
 
 
 def service_account_keys() -> tuple[bytes, bytes]:
-    """Return private and public PEM of the key that signs service account tokens."""
+    """Return private and public PEM of a key that signs service account tokens."""
     key = rsa.generate_private_key(65537, 2048)
     # Not PKCS#1: kube-apiserver reads public keys as SubjectPublicKeyInfo only.
     public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
@@ -164,6 +201,14 @@ def ssh_keys() -> tuple[bytes, bytes]:
 
 def bundle(pairs: Iterable[KeyPair]) -> bytes:
     return b"".join(pair.certificate for pair in pairs)
+
+
+def tls_files(pairs: Mapping[str, KeyPair]) -> dict[str, bytes]:
+    """Return what bootstrap.ign has of the pairs below ``/opt/openshift``, by path."""
+    published = {name: pair for name, pair in pairs.items() if name not in UNPUBLISHED}
+    files = {f"tls/{name}.crt": pair.certificate for name, pair in published.items()}
+    files |= {f"tls/{name}.key": pair.key for name, pair in published.items() if name != "root-ca"}
+    return files | {f"tls/{name}.crt": bundle(pairs[member] for member in members) for name, members in BUNDLES.items()}
 
 
 def _certificate(

@@ -6,15 +6,15 @@
 ``master.ign`` and ``worker.ign`` are pointers to the machine config server. ``bootstrap.ign`` carries everything:
 
 =====================================================  ===========================================================
-``/opt/openshift/tls/<name>.crt`` and ``.key``          the pairs of `certificates`, and ``service-account.key/.pub``
+``/opt/openshift/tls/<name>.crt`` and ``.key``          the pairs of `certificates`, ``service-account.key/.pub`` and
+                                                        ``bound-service-account-signing-key.key/.pub``
 ``/opt/openshift/tls/<name>-ca-bundle.crt``             what clients of these trust (PEM, several)
 ``/opt/openshift/auth/kubeconfig``                      administrator, by ``https://api-int.<cluster>.<domain>:6443``
 ``/opt/openshift/auth/kubeconfig-kubelet``              the service account node-bootstrapper, as a client certificate, by api-int
 ``/opt/openshift/auth/kubeconfig-loopback``             administrator, by ``https://localhost:6443``
 ``/opt/openshift/manifests/<file>`` and                 all manifests, users' own too, in the two directories they
 ``/opt/openshift/openshift/<file>``                     have in the asset directory; bootkube.sh joins them
-``/opt/openshift/metadata.json``                        as beside bootstrap.ign
-``/opt/openshift/release-image-references.json``        the component images of the release
+``/opt/openshift/original_cvo_overrides.patch``         what ends the overrides in ``manifests/cvo-overrides.yaml``
 =====================================================  ===========================================================
 """
 
@@ -93,7 +93,7 @@ After=network-online.target
 
 [Service]
 Type=oneshot
-ExecStart=/usr/local/bin/{name}.sh
+ExecStart=/usr/local/bin/{script}.sh
 RemainAfterExit=true
 Restart=on-failure
 RestartSec=10
@@ -137,10 +137,29 @@ exec /usr/bin/kubelet --anonymous-auth=false --container-runtime-endpoint=/var/r
     --cgroup-driver=systemd --serialize-image-pulls=false --v=2 --volume-plugin-dir=/etc/kubernetes/kubelet-plugins/volume/exec \\
     --bootstrap-kubeconfig=/opt/openshift/auth/kubeconfig-kubelet
 """
-_SCRIPT_ONESHOT: Final = """#!/usr/bin/env bash
+_SCRIPT_DOWNLOAD: Final = """#!/usr/bin/env bash
+# Downloads the release image, again and again until it succeeds.
 set -euo pipefail
-release={image}
-until podman image exists "$release" || podman pull --quiet --authfile=/root/.docker/config.json "$release"; do
+
+RELEASE_IMAGE={image}
+
+echo "Pulling $RELEASE_IMAGE..."
+until podman pull "$RELEASE_IMAGE"; do
+    echo "Pull failed. Retrying $RELEASE_IMAGE..."
+done
+"""
+_SCRIPT_RELEASE_IMAGE: Final = """#!/usr/bin/env bash
+# For other scripts: image_for NAME prints the image of a component.
+RELEASE_IMAGE_DIGEST="{image}"
+
+image_for() {{
+    podman run --quiet --rm --net=none "${{RELEASE_IMAGE_DIGEST}}" image "${{1}}"
+}}
+"""
+_SCRIPT_NODE_IMAGE: Final = """#!/usr/bin/env bash
+set -euo pipefail
+. /usr/local/bin/release-image.sh
+until podman pull --quiet --authfile=/root/.docker/config.json "$(image_for rhel-coreos)"; do
     echo "Pull failed. Retrying {name}..."
     sleep 10
 done
@@ -152,6 +171,8 @@ _ONESHOTS: Final[Mapping[str, str]] = {
     "crio-configure": "Configure CRI-O to use the pause image",
     "bootstrap-gather": "Prepare gathering of bootstrap logs",
 }
+_SCRIPT_OF: Final[Mapping[str, str]] = {"release-image": "release-image-download"}
+"""Units whose script has another name."""
 
 
 def pointer(cluster_domain: str, role: str, root_ca: bytes) -> bytes:
@@ -175,15 +196,17 @@ def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes
         "approve-csr": _SCRIPT_APPROVE_CSR,
         "report-progress": _SCRIPT_PROGRESS,
         "kubelet": _SCRIPT_KUBELET,
+        "release-image": _SCRIPT_RELEASE_IMAGE.format(image=release.image),
+        "release-image-download": _SCRIPT_DOWNLOAD.format(image=release.image),
     }
     units = {"bootkube": _UNIT_BOOTKUBE, "approve-csr": _UNIT_APPROVE_CSR, "progress": _UNIT_PROGRESS, "kubelet": _UNIT_KUBELET}
     for name, description in _ONESHOTS.items():
-        scripts[name] = _SCRIPT_ONESHOT.format(name=name, image=release.image)
-        units[name] = _UNIT_ONESHOT.format(name=name, description=description)
+        script = _SCRIPT_OF.get(name, name)
+        scripts.setdefault(script, _SCRIPT_NODE_IMAGE.format(name=name))
+        units[name] = _UNIT_ONESHOT.format(script=script, description=description)
     contents: dict[str, tuple[bytes, int]] = {
         "/etc/motd": (_MOTD.encode(), 0o644),
         "/root/.docker/config.json": (str(config.data["pullSecret"]).encode(), 0o600),
-        "/opt/openshift/release-image-references.json": (release.payload.references, 0o600),
     }
     for name, text in scripts.items():
         contents[f"/usr/local/bin/{name}.sh"] = (text.encode(), 0o555)

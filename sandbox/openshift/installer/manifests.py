@@ -10,6 +10,7 @@ Scheduler as users know (and edit) them.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,10 +19,14 @@ import yaml
 
 from .catalogue import Release
 from .certificates import KeyPair
+from .documents import first_document
+from .errors import InstallerError
 from .host_files import digest_mirror_set, proxy_spec, proxy_status
 from .install_config import InstallConfig
 
 SCHEDULER: Final = "manifests/cluster-scheduler-02-config.yml"
+CLUSTER_VERSION: Final = "manifests/cvo-overrides.yaml"
+ORIGINAL_OVERRIDES: Final = "original_cvo_overrides.patch"
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,19 @@ def manifests(
         "manifests/cluster-network-02-config.yml": _network(config),
         "manifests/cluster-proxy-01-config.yaml": {**_config("Proxy", proxy_spec(config)), "status": proxy_status(config)},
         SCHEDULER: _config("Scheduler", {"mastersSchedulable": config.compute_replicas == 0, "policy": {"name": ""}}),
-        "manifests/cvo-overrides.yaml": {
+        CLUSTER_VERSION: {
             "apiVersion": "config.openshift.io/v1",
             "kind": "ClusterVersion",
             "metadata": {"namespace": "openshift-cluster-version", "name": "version"},
             "spec": {"channel": f"stable-{release.minor}", "clusterID": identity.cluster_id},
         },
-        "manifests/kube-cloud-config.yaml": _config_map("openshift-config-managed", "kube-cloud-config", {}),
+        "manifests/kube-cloud-config.yaml": {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "kube-cloud-cfg", "namespace": "kube-system"},
+            "type": "Opaque",
+            "data": {"config": None},
+        },
         "manifests/kube-system-configmap-root-ca.yaml": _config_map(
             "kube-system", "root-ca", {"ca.crt": pairs["root-ca"].certificate.decode()}
         ),
@@ -95,7 +106,10 @@ def manifests(
         "openshift/99_kubeadmin-password-secret.yaml": _secret("kube-system", "kubeadmin", {"kubeadmin": b"!"}),
         "openshift/99_feature-gate.yaml": _feature_gate(config),
         "openshift/openshift-install-manifests.yaml": _config_map(
-            "openshift-config", "openshift-install-manifests", {"invoker": "user", "version": f"v{release.version}"}
+            "openshift-config",
+            "openshift-install-manifests",
+            # What the installer was built as: the same for all releases of a minor version.
+            {"invoker": "user", "version": f"v{release.minor}.0"},
         ),
     }
     if config.data.get("additionalTrustBundle"):
@@ -110,14 +124,61 @@ def manifests(
         )
         if config.data.get("sshKey"):
             name = f"99-{role}-ssh"
-            objects[f"openshift/99_openshift-machineconfig_{name}.yaml"] = _ssh_machine_config(name, role, str(config.data["sshKey"]))
+            ignition = {"passwd": {"users": [{"name": "core", "sshAuthorizedKeys": [str(config.data["sshKey"])]}]}}
+            objects[f"openshift/99_openshift-machineconfig_{name}.yaml"] = _machine_config(name, role, ignition)
+        if len(config.data["networking"]["serviceNetwork"]) == 2:
+            name = f"99-dual-stack-{role}"
+            objects[f"openshift/99_openshift-machineconfig_{name}.yaml"] = _machine_config(name, role, _DUAL_STACK, ["ip=dhcp,dhcp6"])
     return {path: yaml.safe_dump(value, sort_keys=False, width=1 << 20).encode() for path, value in sorted(objects.items())}
 
 
-def masters_schedulable(files: Mapping[str, bytes]) -> bool:
-    """Read the answer back from the (perhaps edited) scheduler manifest; without the file the API's default holds."""
-    document = yaml.safe_load(files.get(SCHEDULER, b"{}")) or {}
-    return bool((document.get("spec") or {}).get("mastersSchedulable", False))
+def ignored_by_cvo(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return ClusterVersion with an override for each object of the manifests, and the patch that ends these overrides.
+
+    So the cluster version operator does not change the objects while the bootstrap machine creates them.
+    """
+    overrides: list[dict[str, Any]] = []
+    seen: dict[tuple[str, ...], str] = {}
+    cluster_version: dict[str, Any] = {}
+    for path, content in files.items():
+        manifest = _object(path, content)
+        group, slash, _version = str(manifest.get("apiVersion", "")).partition("/")
+        metadata = manifest.get("metadata") or {}
+        identity = (group if slash else "", str(manifest["kind"]), str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+        if identity in seen:
+            words = " ".join(f"{word} {value}" for word, value in zip(("group", "kind", "namespace", "name"), identity, strict=True))
+            raise InstallerError(f"{_FAILED}multiple manifests for {words}: {seen[identity]}, {path}", level="error")
+        seen[identity] = path
+        if path == CLUSTER_VERSION:
+            cluster_version = manifest
+            continue
+        overrides.append(
+            {"kind": identity[1], "group": identity[0], "namespace": identity[2], "name": identity[3], "unmanaged": True},
+        )
+    original = cluster_version["spec"].get("overrides")
+    cluster_version["spec"]["overrides"] = overrides + list(original or [])
+    return {
+        CLUSTER_VERSION: yaml.safe_dump(cluster_version, sort_keys=False, width=1 << 20).encode(),
+        ORIGINAL_OVERRIDES: json.dumps({"spec": {"overrides": original}}, separators=(",", ":")).encode(),
+    }
+
+
+_FAILED: Final = (
+    'failed to fetch Bootstrap Ignition Config: failed to fetch dependency of "Bootstrap Ignition Config": failed to generate asset'
+    ' "CVO Ignore": '
+)
+
+
+def _object(path: str, content: bytes) -> dict[str, Any]:
+    """Return the first object of a manifest; the real one reads no other, but carries the file along as it is."""
+    try:
+        found = first_document(content)
+    except yaml.YAMLError as error:
+        raise InstallerError(f'{_FAILED}could not unmarshal "{path}": error converting YAML to JSON: {error}', level="error") from error
+    if not isinstance(found, dict) or not found.get("kind"):
+        text = json.dumps(found, separators=(",", ":"))
+        raise InstallerError(f"{_FAILED}could not unmarshal \"{path}\": Object 'Kind' is missing in '{text}'", level="error")
+    return found
 
 
 def _config(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -189,18 +250,31 @@ def _network(config: InstallConfig) -> dict[str, Any]:
     )
 
 
-def _ssh_machine_config(name: str, role: str, keys: str) -> dict[str, Any]:
-    users = [{"name": "core", "sshAuthorizedKeys": [keys]}]
+_DUAL_STACK: Final = {
+    "storage": {
+        "files": [
+            {
+                "path": "/etc/kubernetes/kubelet-workaround",
+                "overwrite": True,
+                "mode": 644,  # decimal, as the real one has it
+                "contents": {"source": "data:text/plain;charset=utf-8;base64,S1VCRUxFVF9OT0RFX0lQUz0wLjAuMC4w"},
+            }
+        ]
+    }
+}
+
+
+def _machine_config(name: str, role: str, ignition: Mapping[str, Any], arguments: list[str] | None = None) -> dict[str, Any]:
     return {
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",
         "metadata": {"creationTimestamp": None, "labels": {"machineconfiguration.openshift.io/role": role}, "name": name},
         "spec": {
             "baseOSExtensionsContainerImage": "",
-            "config": {"ignition": {"version": "3.2.0"}, "passwd": {"users": users}},
+            "config": {"ignition": {"version": "3.2.0"}, **ignition},
             "extensions": None,
             "fips": False,
-            "kernelArguments": None,
+            "kernelArguments": arguments,
             "kernelType": "",
             "osImageURL": "",
         },

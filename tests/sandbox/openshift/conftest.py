@@ -222,7 +222,7 @@ def binaries() -> Binaries:
 
 @pytest.fixture(scope="session")
 def ignition(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Make bootstrap.ign as a user would; three masters that take no pods."""
+    """Make bootstrap.ign as a user would, with a manifest of his; three masters that take no pods."""
     directory = tmp_path_factory.mktemp("installer")
     install_config = {
         "apiVersion": "v1",
@@ -238,6 +238,9 @@ def ignition(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert cli.main(["create", "manifests", "--dir", str(directory), "--log-level", "error"]) == 0
     scheduler = directory / "manifests" / "cluster-scheduler-02-config.yml"
     scheduler.write_text(scheduler.read_text().replace("mastersSchedulable: true", "mastersSchedulable: false"))
+    (directory / "openshift" / "99-dated.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dated, namespace: default, annotations: {example.com/since: 2026-11-01}}\n"
+    )
     assert cli.main(["create", "ignition-configs", "--dir", str(directory), "--log-level", "error"]) == 0
     config: dict[str, Any] = json.loads((directory / "bootstrap.ign").read_text())
     return config

@@ -71,6 +71,18 @@ async def test_bootstrap_refuses_workers_and_completes(lab: Lab) -> None:
     assert any("approve-csr.sh" in line for line in lab.machines["bootstrap"].lines)
 
 
+async def test_the_manifests_of_the_installer_are_applied_and_managed_by_the_cluster_afterwards(lab: Lab) -> None:
+    overridden = next(item for item in lab.assets.manifests if item["kind"] == "ClusterVersion")["spec"]["overrides"]
+    assert {"ConfigMap", "Secret", "Scheduler"} <= {entry["kind"] for entry in overridden}
+    version = await lab.cluster.api.get(CLUSTER_VERSION)
+    assert version is not None
+    assert version["spec"].get("overrides") is None
+    dated = await lab.cluster.api.get("/api/v1/namespaces/default/configmaps/dated")
+    assert dated is not None
+    assert dated["metadata"]["annotations"] == {"example.com/since": "2026-11-01"}
+    assert await lab.cluster.api.get("/api/v1/namespaces/kube-system/secrets/kube-cloud-cfg") is not None
+
+
 async def test_masters_are_nodes_with_roles_taint_addresses_and_machine_config(lab: Lab, eventually: Eventually) -> None:
     async def settled() -> list[Object]:
         nodes = await lab.cluster.api.items(NODES)

@@ -21,6 +21,7 @@ from sandbox.openshift.installer import catalogue
 from sandbox.openshift.mirror import create_mirror_app
 
 BASE = "http://mirror.metal.test:8080"
+NEWEST = catalogue.VERSIONS[-1]
 CLIENTS = "/pub/openshift-v4/x86_64/clients/ocp"
 
 
@@ -135,7 +136,8 @@ async def test_release_text(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize(
-    ("alias", "version"), [("stable", "4.20.33"), ("latest", "4.20.33"), ("stable-4.19", "4.19.42"), ("candidate-4.18", "4.18.30")]
+    ("alias", "version"),
+    [("stable", NEWEST), ("latest", NEWEST), ("stable-4.20", "4.20.33"), ("stable-4.19", "4.19.42"), ("candidate-4.18", "4.18.30")],
 )
 async def test_aliases(client: httpx.AsyncClient, alias: str, version: str) -> None:
     assert f"Name:           {version}\n" in (await client.get(f"{CLIENTS}/{alias}/release.txt")).text
@@ -224,7 +226,7 @@ async def test_a_damaged_download_is_seen(tmp_path: Path) -> None:
 async def test_stream_data_points_at_what_is_served(client: httpx.AsyncClient, tmp_path: Path) -> None:
     streams = {
         version: json.loads(output_of(await installer(client, tmp_path, version), "coreos", "print-stream-json"))
-        for version in ("4.18.30", "4.19.42", "4.20.33")
+        for version in catalogue.VERSIONS
     }
     seen = set()
     for stream in streams.values():
@@ -241,7 +243,7 @@ async def test_stream_data_points_at_what_is_served(client: httpx.AsyncClient, t
             for kind in ("kernel", "initramfs", "rootfs"):
                 assert lines[kind][0].decode() == f"sandbox-rhcos {kind} {metal['release']} {architecture}"
             assert lines["initramfs"][1].decode() == f"rootfs-sha256 {metal['formats']['pxe']['rootfs']['sha256']}"
-    assert len(seen) == 3
+    assert len(seen) == len(catalogue.VERSIONS)
     pxe = {version: stream["architectures"]["x86_64"]["artifacts"]["metal"]["formats"]["pxe"] for version, stream in streams.items()}
     assert pxe["4.18.30"]["kernel"]["location"].endswith("-live-kernel-x86_64")
     assert pxe["4.20.33"]["kernel"]["location"].endswith("-live-kernel.x86_64")

@@ -33,7 +33,6 @@ from sandbox.openshift.pull import (
     login,
     os_image,
     places,
-    release_image,
     uses_proxy,
 )
 from tests.registries import Registries
@@ -240,7 +239,7 @@ async def test_bootstrap_and_nodes_pull_by_the_files_of_their_ignition_configs(r
     )
     files, assets = files_of(config), Assets.from_ignition(config).with_token()
     # Release images have no mirror here, so they come through the proxy.
-    components = component_images(await Puller(machine(registries), files).pull(release_image(files)))
+    components = component_images(await Puller(machine(registries), files).pull(assets.available_image))
     assert {server for server, _path, _status in registries.requests} == {"proxy", "outside"}
     registries.requests.clear()
     for pool in ("master", "worker"):

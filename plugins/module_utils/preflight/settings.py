@@ -8,6 +8,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_channel, is_release
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
@@ -68,5 +70,43 @@ def manifests(context: Context) -> Finding:
 
 def platform(context: Context) -> Finding:
     name = context.text("platform")
+    foreign = foreign_platforms(context.settings.get("install_config"), name)
+    if foreign:
+        bare_metal = any(path.endswith(".baremetal") for path in foreign)
+        return failed(
+            f"{listed(foreign)} in openshift_install_config: not of the platform '{name}'; openshift-install refuses such fields, or"
+            " prepares a cluster of their platform",
+            advice="remove these fields" + (f"; {BARE_METAL_ADVICE}" if bare_metal else ", and set openshift_platform to none or external"),
+        )
     known = name in ("none", "external")
     return judged(context, "platform", f"'{name}'", problems=[] if known else [f"'{name}' is neither none nor external"])
+
+
+BARE_METAL_ADVICE = (
+    "your own servers and their BMCs are entered in the rack file (docs/your-own-rack.md), the addresses of API and ingress with"
+    " openshift_load_balancer external in openshift_api_address and openshift_ingress_address"
+)
+
+
+def foreign_platforms(further: object, chosen: str) -> list[str]:
+    """Return the paths of fields in ``openshift_install_config`` that are for another platform, also those of machine pools.
+
+    openshift-install reads field names in any case, and a field that is null as not given.
+    """
+    if not isinstance(further, Mapping):
+        return []
+    fields = {str(name).casefold(): (str(name), value) for name, value in further.items()}
+    found = [path for path, name in _platforms(*fields.get("platform", ("platform", None))) if name != chosen]
+    pools = [fields[name] for name in ("controlplane", "arbiter") if name in fields]
+    name, compute = fields.get("compute", ("compute", None))
+    pools += [(f"{name}[{index}]", pool) for index, pool in enumerate(compute if isinstance(compute, list) else [])]
+    for path, pool in pools:
+        for name, value in pool.items() if isinstance(pool, Mapping) else ():
+            if str(name).casefold() == "platform":
+                found += [entry for entry, _name in _platforms(f"{path}.{name}", value)]
+    return found
+
+
+def _platforms(path: str, value: object) -> list[tuple[str, str]]:
+    given = value if isinstance(value, Mapping) else {}
+    return [(f"{path}.{name}", str(name).casefold()) for name, settings in given.items() if settings is not None]

@@ -56,6 +56,27 @@ SETTINGS = (
 """``architecture`` is that of the control plane, as the mirror spells it; the pull secret is JSON text, or what it stands for."""
 
 
+VARIABLES = {
+    "metadata.name": "openshift_cluster_name",
+    "baseDomain": "openshift_base_domain",
+    "controlPlane.replicas": "the hosts of the group control_plane",
+    "controlPlane.architecture": "openshift_architecture",
+    "compute[0].architecture": "openshift_architecture",
+    "compute.worker.architecture": "openshift_architecture",
+    "networking.networkType": "openshift_network_type",
+    "networking.clusterNetwork": "openshift_cluster_networks",
+    "networking.serviceNetwork": "openshift_service_networks",
+    "networking.machineNetwork": "openshift_machine_networks",
+    "platform.external.platformName": "openshift_platform_name",
+    "platform.external.cloudControllerManager": "openshift_cloud_controller_manager",
+    "platform": "openshift_platform",
+    "pullSecret": "openshift_pull_secret",
+    "sshKey": "openshift_ssh_public_key",
+    **{field: f"openshift_{name}" for name, field in OPTIONAL.items()},
+}
+"""The variable of each field; other fields are fixed, or of ``openshift_install_config``."""
+
+
 class InstallConfigError(CollectionError):
     """The settings cannot be rendered: two of them contradict each other."""
 
@@ -134,14 +155,26 @@ def _merged(ours: Any, theirs: Any, path: str, problems: list[str]) -> Any:
     if our_pools is not None and their_pools is not None:
         return list(_merged(our_pools, their_pools, path, problems).values())
     if ours != theirs:
-        problems.append(f"{path} {_compared(path, ours, theirs)}: set it in one place")
+        problems.append(_contradiction(path, ours, theirs))
     return ours
 
 
-def _compared(path: str, ours: Any, theirs: Any) -> str:
+def _contradiction(path: str, ours: Any, theirs: Any) -> str:
     if path.partition(".")[0] in SECRET:
-        return "has one value by a variable of its own and another in openshift_install_config"
-    return f"is {ours!r} by a variable of its own and {theirs!r} in openshift_install_config"
+        return f"{path} has one value by {variable_of(path)} and another in openshift_install_config: set it in one place"
+    variable = variable_of(path)
+    if not variable:
+        return f"{path} is always {ours!r} and cannot be {theirs!r}: remove it from openshift_install_config"
+    return f"{path} is {ours!r} by {variable} and {theirs!r} in openshift_install_config: set it in one place"
+
+
+def variable_of(path: str) -> str:
+    """Return the variable, or the group of the inventory, that sets a field, or the field that it is below; empty if there is none."""
+    while path:
+        if path in VARIABLES:
+            return VARIABLES[path]
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return ""
 
 
 def _pools(value: Any) -> dict[str, Any] | None:

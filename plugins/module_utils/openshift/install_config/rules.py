@@ -294,9 +294,6 @@ def _ignored_values(context: Context) -> Iterator[Problem]:
         policy = str((entry or {}).get("sourcePolicy") or "")
         if policy not in SOURCE_POLICIES:
             yield unsupported(f"imageDigestSources[{index}].sourcePolicy", policy, SOURCE_POLICIES)
-    if {"none", "external"} <= set(context.config["platform"]):
-        text = "both none and external are given, and the installer takes none: set openshift_platform to one of them"
-        yield Problem("platform", f"platform: {text}")
     if context.config.get("arbiter") is not None:
         yield Problem("arbiter", "arbiter: no arbiter is made on this platform: releases before 4.20 ignore it, newer ones refuse it")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ansible import constants, context
 
-PLAYBOOKS = ("install", "scale", "replace", "destroy", "approve", "validate", "orphans", "status", "unlock", "stop", "start")
+PLAYBOOKS = frozenset(path.stem for path in (Path(__file__).parents[2] / "playbooks").glob("*.yml"))
 SAME_AGAIN = ("extra_vars", "vault_ids", "vault_password_files", "ask_vault_pass")
 JOB_VARIABLES = ("awx_job_id", "tower_job_id")
 

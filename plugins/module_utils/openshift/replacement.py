@@ -10,6 +10,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -56,9 +57,9 @@ class Fleet:
 
 
 def names_of(value: Any) -> list[str]:
-    """Return the host names of a list, or of a text such as ``worker-0,worker-1`` or ``["worker-0"]``, each once."""
+    """Return the host names of a list, or of a text such as ``worker-0,worker-1``, ``worker-0 worker-1`` or ``["worker-0"]``, each once."""
     if isinstance(value, str):
-        words: Iterable[Any] = value.strip().strip("[]").split(",")
+        words: Iterable[Any] = re.split(r"[\s,]+", value.strip().strip("[]"))
     else:
         words = value if isinstance(value, Iterable) else [value] if value else []
     found = [str(word).strip(" \t\n'\"") for word in words]

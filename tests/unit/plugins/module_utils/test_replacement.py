@@ -48,7 +48,15 @@ def plan(found: Fleet | None = None, **options: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "given", [["worker-0", "worker-1"], "worker-0,worker-1", '["worker-0", "worker-1"]', "[worker-0, worker-1]", " worker-0 , worker-1,"]
+    "given",
+    [
+        ["worker-0", "worker-1"],
+        "worker-0,worker-1",
+        "worker-0 worker-1",
+        '["worker-0", "worker-1"]',
+        "[worker-0, worker-1]",
+        " worker-0 , worker-1,",
+    ],
 )
 def test_names_are_a_list_or_a_text(given: Any) -> None:
     assert names_of(given) == ["worker-0", "worker-1"]

@@ -41,6 +41,11 @@ def test_a_command_is_as_this_one_was(called: Caller, again: str, destroy: str) 
     assert called.sibling("destroy") == destroy
 
 
+@pytest.mark.parametrize("name", ["adopt", "awx", "evictions", "mirror", "install", "validate"])
+def test_every_playbook_of_the_collection_has_the_others_beside_it(name: str) -> None:
+    assert caller(f"playbooks/{name}.yml").sibling("destroy") == "ansible-playbook playbooks/destroy.yml"
+
+
 @pytest.mark.parametrize("option", ["extra_vars", "vault_ids", "vault_password_files", "ask_vault_pass"])
 def test_what_is_not_shown_is_said_and_no_value_of_it_is(option: str) -> None:
     called = caller("install.yml", **{option: (f"metal_api_token={SECRET}",)})

@@ -107,7 +107,7 @@ class Journal:
 def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
     """Return a path and its query without secrets."""
     path, mark, query = path.partition("?")
-    parameters = []
+    parameters: list[str] = []
     for each in query.split("&", _MOST_PARAMETERS):
         if len(parameters) == _MOST_PARAMETERS:
             # All the others together.

@@ -53,7 +53,7 @@ def _needs(context: Context) -> Iterator[str]:
     mirror = context.text("image_mirror_url")
     if not mirror.lower().startswith("http://"):
         yield (
-            f"kernel and initramfs are at {'https URLs' if not mirror else mirror}, and the iPXE of servers of one's own (Debian 12) has no"
+            f"kernel and initramfs are at {mirror or 'https URLs'}, and the iPXE of servers of one's own (Debian 12) has no"
             " HTTPS: set openshift_image_mirror_url to an http URL, such as the boot service's with /images"
         )
 

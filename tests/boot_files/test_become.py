@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def test_modules_run_as_the_user_and_the_publishing_host_becomes_another(tmp_pat
         "vars_files": [str(REPOSITORY / "playbooks" / "vars" / "connections.yml")],
     }
 
-    def run(task: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    def run(task: Mapping[str, object]) -> subprocess.CompletedProcess[str]:
         (tmp_path / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": [task]}]))
         return subprocess.run(
             ["ansible-playbook", "-i", str(tmp_path / "hosts.yml"), str(tmp_path / "play.yml")],

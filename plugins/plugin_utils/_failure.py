@@ -65,7 +65,14 @@ ADVICE = (
         "A further run waits for the same machine: correct the cause (can it reach the server for boot files?), delete the device at the "
         "Metal API, and run the playbook again. It orders another device.",
     ),
-    _advice(r"waits for approval", "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check."),
+    _advice(
+        r"waits for approval by Equinix Metal",
+        "Ask Equinix Metal to approve the IP reservation, or request fewer addresses. Run the playbook again when it is approved.",
+    ),
+    _advice(
+        r"waits for approval(?! by Equinix Metal)",
+        "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check.",
+    ),
     _advice(
         r"no connection to http|was not answered in full|the connection was lost during|the API returned 5\d\d",
         "The Metal API did not answer: check metal_api_url and the service, and run the playbook again when it answers.",
@@ -73,8 +80,13 @@ ADVICE = (
     _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and its permissions in the project."),
     _advice(r"No space left on device|Disk quota exceeded", "Free disk space on the controller (cluster folder and temporary folder)."),
     _advice(
-        r"bootstrap machine has not finished|the cluster's API does not answer",
+        r"bootstrap machine has not finished",
         "Check that the machines can pull the release's images: ansible-playbook playbooks/mirror.yml. Their consoles show failed pulls.",
+    ),
+    _advice(
+        r"the cluster's API does not answer",
+        "Check which machines and API servers answer: ansible-playbook status.yml. While a cluster is installed, its machines may fail to "
+        "pull the release's images: ansible-playbook playbooks/mirror.yml.",
     ),
     _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster folder."),
 )

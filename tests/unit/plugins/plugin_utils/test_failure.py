@@ -174,13 +174,19 @@ def test_what_it_prints_cannot_pretend_to_be_something_else() -> None:
         ("Cannot list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
         ("the API returned 503: Service Unavailable", "metal_api_url"),
         ("the service does not accept the token (metal_api_token), it answered 401", "metal_api_token"),
-        ("pending: the cluster's API does not answer GET /version (https://192.0.2.1:6443: Connection refused)", "playbooks/mirror.yml"),
+        ("IP reservation a b waits for approval by Equinix Metal", "Ask Equinix Metal to approve the IP reservation"),
+        ("pending: the cluster's API does not answer GET /version (https://192.0.2.1:6443: Connection refused)", "status.yml"),
         ("the bootstrap machine has not finished (it has not reported)", "playbooks/mirror.yml"),
         ("[Errno 28] No space left on device", "disk space"),
     ],
 )
 def test_for_what_is_known_there_is_advice(message: str, advice: str) -> None:
     assert advice in "\n".join(what_next(report({"msg": message}), Caller({})))
+
+
+def test_similar_messages_have_no_advice_of_another_failure() -> None:
+    said = "\n".join(what_next(report({"msg": "IP reservation a b waits for approval by Equinix Metal"}), Caller({})))
+    assert "approve.yml" not in said
 
 
 def test_without_advice_there_are_the_commands() -> None:

@@ -31,11 +31,14 @@ options:
       - V(free) waits until no other run holds the lock, deletes the locks of runs that have ended, and takes none. It fails at once when
         another run is alive, on this computer, or elsewhere as soon as it renews its lock.
       - V(held) takes the lock, and renews it when that is due. It fails when another run holds it.
+      - V(kept) is V(held) for a run that has taken the lock before. It also takes an expired lock again, but fails if another run may have
+        held it meanwhile, since what this run has read may be outdated.
       - V(released) deletes the lock of this run, or with O(unlock) that of another one.
     type: str
     choices:
       - held
       - free
+      - kept
       - released
     default: held
   metro:
@@ -108,7 +111,7 @@ EXAMPLES = r"""
 RETURN = r"""
 run:
   description: This run, to be given to other tasks as O(equinix_metal.openshift.metal_device#module:cluster_lock).
-  returned: state is held or free
+  returned: state is held, kept or free
   type: str
   sample: /tmp/equinix_metal.openshift-1000/1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70.json
 lock:

@@ -86,8 +86,12 @@ and job, since when, and when the lock was renewed.
 
 - `install.yml`, `scale.yml`, `replace.yml`, `stop.yml`, `start.yml` and `destroy.yml` check for the lock of another run when they start,
   with one request. They take the lock
-  before their first write to the Metal API (`destroy.yml` before it deletes anything at all) and release it when they end, also when they
-  fail. A run with nothing to do takes no lock and writes nothing.
+  before their first write to the Metal API and release it when they end, also when they fail. A run with nothing to do takes no lock and
+  writes nothing.
+- `install.yml` of a cluster whose bootstrap is not complete takes the lock at its start, before it restores or writes a file of the cluster
+  folder. When it is about to create its first object, after `openshift-install` has ended and before devices are ordered, it verifies that
+  no other run has held the lock meanwhile. `destroy.yml` takes it before it deletes anything at all, and deletes nothing if another run has
+  created an object since the list that was confirmed.
 - Anything that a module has read without the lock is discarded: once it holds the lock it reads again and decides anew.
 - Before a write the lock is read again if the last read was more than 5 seconds ago, and after every pause. It is renewed when a third of
   its lifetime has passed (`openshift_lock_lifetime`, 300 s), also in waits. No write is sent when the remaining lifetime is shorter than

@@ -87,9 +87,11 @@ class Run:
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """The writes but one DELETE of a virtual network: the lock of a run that was killed goes before anything is decided."""
-        first = next((each for each in self.writes if each["method"] == "DELETE" and "/virtual-networks/" in each["path"]), None)
-        return [each for each in self.writes if each is not first]
+        """The writes but those of the cluster lock, a virtual network: the first POST of one, one DELETE for it, one for a killed run's."""
+        networks = [each for each in self.writes if "/virtual-networks" in each["path"]]
+        created = [each for each in networks if each["method"] == "POST"][:1]
+        deleted = [each for each in networks if each["method"] == "DELETE"][: len(created) + 1]
+        return [each for each in self.writes if each not in created + deleted]
 
     @property
     def tail(self) -> str:

@@ -119,6 +119,9 @@ def test_destroy_and_install_refuse_to_run_during_an_install(user: User, other: 
     thread.start()
     until(lambda: locks(user), within=300, what="the install has taken the lock")
     (lock,) = locks(user)
+    # Nothing of the install exists yet: destroy would find nothing, say that nothing is billed, and end well.
+    assert user.devices() == []
+    assert not user.cluster.exists()
     since = time.time()
     refused = other.destroy()
     said = flat(refused)

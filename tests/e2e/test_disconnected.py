@@ -108,7 +108,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         refused = user.play("install.yml")
         assert refused.code != 0
         assert catalog in " ".join(refused.output.split())
-        assert refused.writes == []
+        assert refused.changes == []
         configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v4.20")]})
         # Without that check the install waits for the image, and the report names the check.
         failed = user.play("install.yml", "-e", "openshift_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")

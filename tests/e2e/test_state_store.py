@@ -117,7 +117,7 @@ def test_the_folder_of_another_install_is_refused(user: User, bucket: Method) ->
     message = " ".join(refused.output.split())
     assert "has the files of the install demo-other" in message
     assert f"(infraID {infra_id_in(before)}, generation 2)" in message
-    assert refused.writes == []
+    assert refused.changes == []
     lose_folder(user)
 
 

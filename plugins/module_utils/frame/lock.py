@@ -31,7 +31,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run i
 CLUSTER_LOCK_OPTIONS = Options(
     {
         "name": {"type": "str", "required": True},
-        "state": {"type": "str", "choices": ["held", "free", "released"], "default": "held"},
+        "state": {"type": "str", "choices": ["held", "free", "kept", "released"], "default": "held"},
         "metro": {"type": "str"},
         "operation": {"type": "str", "default": ""},
         "job": {"type": "str", "default": ""},
@@ -59,7 +59,7 @@ class LockModule(MetalModule):
         if not 0 < self.params["lifetime"] <= LONGEST_LIFETIME:
             raise CollectionError(f"lifetime is from 1 to {LONGEST_LIFETIME} seconds, not {self.params['lifetime']:g}")
         lock = self._lock()
-        {"held": self._hold, "free": self._free, "released": self._release_it}[self.params["state"]](lock)
+        {"held": self._hold, "free": self._free, "kept": self._keep, "released": self._release_it}[self.params["state"]](lock)
         if self.params["state"] != "released":
             self.result["run"] = str(lock.run.path)
         elif not self.check_mode:
@@ -102,6 +102,15 @@ class LockModule(MetalModule):
             self._until(lock, lock.attempt, "Taking the cluster lock")
             lock.tick()
         self._report_lock(lock, before, after=True)
+
+    def _keep(self, lock: ClusterLock) -> None:
+        # A slice of this wait may have deleted the expired one.
+        if not self.check_mode and not self.params["resume"] and lock.was_taken():
+            raise CollectionError(
+                f"The cluster lock of {lock.run.locked.scope} expired, and another run has taken or deleted it since. It may have"
+                " changed the cluster. Run the playbook again"
+            )
+        self._hold(lock)
 
     def _free(self, lock: ClusterLock) -> None:
         self._report_lock(lock, None, after=False)

@@ -402,6 +402,13 @@ class ClusterLock:
                 waiting.append(f"{lock}: {state}. The lock expires {self._expiry_text(lock)} unless it is renewed")
             return waiting
 
+    def was_taken(self) -> bool:
+        """Return whether another run may have held the lock since this run acquired it.
+
+        An expired lock object is deleted by the next run that acquires the lock, so one that exists proves that none has.
+        """
+        return all(lock.holder.run != self.run.holder.run for lock in self._store.locks())
+
     def others(self) -> list[Lock]:
         """Return the locks of other runs."""
         return [lock for lock in self._store.locks() if lock.holder.run != self.run.holder.run]

@@ -36,7 +36,7 @@ KINDS = ("devices", "ip_reservations", "virtual_networks", "metal_gateways")
 LOCKS = "locks"
 """Networks that are lock objects of runs. They are deleted with their run and do not belong to the cluster."""
 
-LOCK_ATTRIBUTES = ("id", "holder", "operation", "job", "acquired_at", "renewed_at", "expires_at", "project_id")
+LOCK_ATTRIBUTES = ("id", "run", "holder", "operation", "job", "acquired_at", "renewed_at", "expires_at", "project_id")
 
 Result = dict[str, Any]
 

@@ -73,7 +73,8 @@ def lock(context: Context) -> Finding:
     belongings = context.readings.get("belongings") or {}
     if belongings.get("msg"):
         return not_checkable(str(belongings["msg"]))
-    locks = [lock for cluster in belongings.get("clusters") or [] for lock in cluster.get("locks") or []]
+    own = (context.readings.get("own_run") or {}).get("id")
+    locks = [lock for cluster in belongings.get("clusters") or [] for lock in cluster.get("locks") or [] if lock.get("run") != own]
     if not locks:
         return passed("no run writes to the cluster")
     unknown = "an unknown time"

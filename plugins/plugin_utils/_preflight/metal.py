@@ -18,8 +18,10 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
@@ -73,6 +75,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         # Without files of an install, every object with the ownership tag of this cluster is of another owner.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
         readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
+        # An install holds the lock while it is checked.
+        readings["own_run"] = {"id": Holder.here(find_play().main, cluster, operation="").run}
     readings |= _network(client, Context(settings, readings))
     pending = Context(settings, readings).machines_to_order
     if not pending:

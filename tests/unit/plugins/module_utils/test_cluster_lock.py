@@ -422,6 +422,27 @@ def test_an_expired_lock_is_lost_and_not_renewed(networks: Networks, time: Time)
     assert len(networks.networks) == 1, "the expired one is deleted"
 
 
+def test_an_expired_lock_that_no_other_run_has_taken_is_known(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    assert lock.attempt() == []
+    time.now += LIFETIME
+    assert not lock.was_taken(), "its object is still there"
+    assert lock.attempt() == []
+    assert not lock.was_taken()
+
+
+def test_a_lock_that_another_run_held_and_released_was_taken(networks: Networks, time: Time) -> None:
+    lock = lock_of(networks)
+    assert lock.attempt() == []
+    time.now += LIFETIME
+    with another_process() as (_child, holder):
+        other = lock_of(networks, Run(lock_run.runs_folder() / "yy.json", holder, Locked(SCOPE, TAGS, "project-1", "da", LIFETIME)))
+        assert other.attempt() == []
+        assert lock.was_taken()
+        other.release()
+    assert lock.was_taken()
+
+
 def test_no_request_is_sent_that_might_arrive_after_the_expiry(networks: Networks, time: Time) -> None:
     lock = lock_of(networks)
     lock.attempt()

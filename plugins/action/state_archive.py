@@ -74,6 +74,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _status(options: Options, local: ClusterFiles) -> dict[str, Any]:
         return {
             "infra_id": local.infra_id,
+            "begun": local.is_begun,
             "bootstrap_complete": local.is_bootstrapped,
             "recorded": local.record.archive if local.record and local.record.is_complete else "",
             "saved": local.is_unchanged,
@@ -88,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         """Write the archive to the folder ``path``. The folder is not recorded as saved before the archive is in the store."""
         location, directory = options["location"], Path(options["directory"])
         top = newest(options["archives"], location)
-        if not local.infra_id:
+        if not local.is_begun:
             return {"archive": "", "path": ""}
         if top and top.digest == local.digest:
             if not self._task.check_mode:

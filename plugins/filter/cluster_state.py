@@ -50,6 +50,10 @@ _value:
       description: Whether the control plane runs without the bootstrap device.
       type: bool
       sample: true
+    begun:
+      description: Whether an install was begun in the folder. Its file C(project) is written before the first object is created.
+      type: bool
+      sample: true
     adopted:
       description: Whether the cluster was installed in another way, so that its control plane and its DNS records are not managed.
       type: bool
@@ -106,6 +110,7 @@ def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = (), net
     by_role = devices_by_role(devices)
     return {
         "bootstrap_complete": (folder / "kubeconfig").is_file(),
+        "begun": (folder / "project").is_file(),
         "adopted": (folder / "adopted").is_file(),
         "infra_id": metadata.get("infraID", ""),
         "cluster_id": metadata.get("clusterID", ""),

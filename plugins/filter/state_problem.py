@@ -13,7 +13,7 @@ author:
 description:
   - The files of an install and the devices that were ordered with them have the same infraID, which is new for each install.
   - Returns an empty string when all existing objects of the cluster belong to that install, or when none exists.
-positional: infra_id, directory
+positional: infra_id, directory, begun
 options:
   _input:
     description:
@@ -30,6 +30,12 @@ options:
       - The cluster folder, for messages.
     type: str
     required: true
+  begun:
+    description:
+      - Whether an install was begun in the folder. Addresses and networks are created before the Ignition files, so they belong to it
+        although the folder has no infraID yet.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -53,11 +59,11 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem as problem_of
 
 
-def state_problem(cluster: Any, infra_id: Any, directory: Any) -> str:
+def state_problem(cluster: Any, infra_id: Any, directory: Any, begun: bool = False) -> str:
     """Return the problem; raises AnsibleFilterError for a malformed cluster."""
     if not isinstance(cluster, Mapping) or "devices" not in cluster:
         raise AnsibleFilterError("state_problem: the input has to be a cluster as metal_cluster_info returns it")
-    return problem_of(cluster, str(infra_id or ""), str(directory))
+    return problem_of(cluster, str(infra_id or ""), str(directory), begun=begun)
 
 
 class FilterModule:

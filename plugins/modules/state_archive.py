@@ -118,6 +118,11 @@ recorded:
   returned: with O(operation=status)
   type: str
   sample: 00000003-1f0c7be2a90d4411-93ab0c5d22e1f7a0.vault
+begun:
+  description: Whether an install was begun in the folder. Before its Ignition files exist it has the id of the project.
+  returned: with O(operation=status)
+  type: bool
+  sample: true
 bootstrap_complete:
   description: Whether the bootstrap is complete.
   returned: with O(operation=status)

@@ -100,7 +100,7 @@ def newest(names: Iterable[str], location: str) -> ArchiveName | None:
 
 def needs_restore(local: ClusterFiles, top: ArchiveName | None) -> bool:
     """Return whether the newest archive has something that the folder does not have: neither the same files nor older ones."""
-    if top is None or not local.infra_id:
+    if top is None or not local.is_begun:
         return top is not None
     record = local.record
     if record is None:

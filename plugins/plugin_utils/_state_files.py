@@ -25,6 +25,9 @@ RECORD = "state-store.json"
 BOOTSTRAP_COMPLETE = "kubeconfig"
 """The file that the playbooks write when the bootstrap is complete."""
 
+BEGUN = "project"
+"""The file that the playbooks write before an install creates its first object at the Metal API."""
+
 METADATA = "ignition/metadata.json"
 
 SAVED = (
@@ -76,6 +79,11 @@ class ClusterFiles:
     def infra_id(self) -> str:
         """The infraID of the install; empty before its Ignition files exist."""
         return infra_id_of(self.files)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the folder is that of an install, also of one without Ignition files yet."""
+        return bool(self.infra_id) or BEGUN in self.files
 
     @property
     def is_bootstrapped(self) -> bool:

@@ -31,17 +31,18 @@ CHOICES = (
 """Next steps for a cluster whose files are not on this controller."""
 
 
-def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str) -> str:
+def state_problem(cluster: Mapping[str, Any], infra_id: str, directory: str, *, begun: bool = False) -> str:
     """Return why what exists of ``cluster`` is not of the install in ``directory``; empty when it is, or when nothing exists.
 
     ``cluster``: ``name``; ``devices`` with ``hostname``, ``state``, ``created_at``, ``infra_id`` and ``role`` (or ``tags``); ``count`` of
-    all that exists, other kinds too. ``infra_id``: that of the folder's metadata.json, empty where there is none.
+    all that exists, other kinds too. ``infra_id``: that of the folder's metadata.json, empty where there is none. ``begun``: the folder
+    is that of an install without Ignition files yet, which creates addresses and networks, and no device.
     """
     devices = [device for device in cluster.get("devices") or [] if device.get("state") not in DELETING_STATES]
     # Devices are deleted last, so objects that remain while devices are deleted are not adopted.
     exists = bool(devices) or int(cluster.get("count") or 0) > len(cluster.get("devices") or [])
     name = cluster.get("name")
-    if not exists:
+    if not exists or (begun and not infra_id and not devices):
         return ""
     if not infra_id:
         what = _named(devices) if devices else "addresses or networks with its tag"

@@ -60,11 +60,14 @@ def install(context: Context) -> Finding:
     belongings = (context.readings.get("belongings") or {}).get("clusters")
     cluster = belongings[0] if belongings else {"name": context.cluster, "devices": context.read("devices", "devices")}
     infra_id = str(metadata.get("infraID") or "")
-    if problem := state_problem(cluster, infra_id, context.text("directory")):
+    begun = bool((context.readings.get("controller") or {}).get("project"))
+    if problem := state_problem(cluster, infra_id, context.text("directory"), begun=begun):
         return failed(problem)
     if (context.readings.get("belongings") or {}).get("msg"):
         return not_checkable(str(context.readings["belongings"]["msg"]))
     exists = bool(cluster["devices"])
+    if begun and not infra_id and int(cluster.get("count") or 0) > len(cluster["devices"]):
+        return passed("addresses or networks of the install that was begun in this folder")
     return passed(f"{infra_id}, like the existing devices" if infra_id and exists else infra_id or "nothing of the cluster exists")
 
 

@@ -62,6 +62,17 @@ def test_what_is_of_another_install_is_told(found: dict[str, Any], infra_id: str
     assert result in problem
 
 
+def test_networks_belong_to_the_install_that_was_begun_in_the_folder() -> None:
+    assert state_problem(cluster(more=2), "", FOLDER, begun=True) == ""
+    leaving = cluster(device(state="deprovisioning"), more=1)
+    assert state_problem(leaving, "", FOLDER, begun=True) == ""
+
+
+@pytest.mark.parametrize("infra_id", ["", "demo-bbbbb"])
+def test_devices_do_not_belong_to_an_install_that_was_only_begun(infra_id: str) -> None:
+    assert "master-0 (infra id demo-aaaaa" in state_problem(cluster(device(), more=2), infra_id, FOLDER, begun=True)
+
+
 @pytest.mark.parametrize("malformed", [None, [], "x", {}])
 def test_what_is_no_cluster_is_an_error(malformed: Any) -> None:
     with pytest.raises(AnsibleFilterError):

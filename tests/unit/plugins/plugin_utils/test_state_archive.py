@@ -221,6 +221,8 @@ def test_an_archive_has_not_too_many_files(monkeypatch: pytest.MonkeyPatch) -> N
 # --- decisions ------------------------------------------------------------------------------------------------------------------
 
 OLD, NEW, CHANGED = files(), files(publish__bearer=b"word"), files(publish__bearer=b"changed")
+BEGUN = {"project": b"one\n"}
+"""What the folder of an install has before its Ignition files."""
 
 
 def test_the_newest_archive_is_the_one_of_the_highest_generation() -> None:
@@ -235,6 +237,16 @@ def test_two_archives_of_one_generation_are_refused_with_their_names() -> None:
         newest(names, LOCATION)
 
 
+def test_an_install_that_was_only_begun_is_archived_and_restored() -> None:
+    """Its first object is created before its Ignition files: without the archive an empty folder would be that of nobody."""
+    local = ClusterFiles(BEGUN)
+    assert (local.is_begun, local.infra_id) == (True, "")
+    assert not ClusterFiles({"release.json": b"{}"}).is_begun, "playbooks that order nothing write it, too"
+    name, content = archived(local)
+    archive = unpack(name, content, CLUSTER, PASSWORD, LOCATION)
+    assert restoration(ClusterFiles(), archive, "/clusters/demo", LOCATION).written == BEGUN
+
+
 @pytest.mark.parametrize(
     ("local", "top", "needed"),
     [
@@ -242,6 +254,8 @@ def test_two_archives_of_one_generation_are_refused_with_their_names() -> None:
         pytest.param(ClusterFiles(OLD), None, False, id="nothing in the store"),
         pytest.param(ClusterFiles(), named(1, OLD), True, id="an empty folder"),
         pytest.param(ClusterFiles({"project": b"one\n"}), named(1, OLD), True, id="a folder without an install"),
+        pytest.param(ClusterFiles(BEGUN, recorded(named(1, BEGUN))), named(1, BEGUN), False, id="begun and saved"),
+        pytest.param(ClusterFiles(BEGUN, recorded(named(1, BEGUN))), named(2, OLD), True, id="begun here, continued by another controller"),
         pytest.param(ClusterFiles({}, recorded(named(1, OLD))), named(1, OLD), True, id="files deleted, record left"),
         pytest.param(ClusterFiles(OLD), named(1, OLD), False, id="the same files, not recorded"),
         pytest.param(ClusterFiles(OLD), named(1, NEW), True, id="other files, not recorded"),

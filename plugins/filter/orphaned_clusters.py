@@ -69,6 +69,8 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.orphans import KINDS, has_folder, is_cluster_name
 
+KEPT = "A cluster that is needed gets its folder back with openshift_kubeconfig or openshift_state_store: docs/recovery.md."
+
 
 def destroy_command(name: str) -> str:
     """Return the command that destroys the cluster of this name without its folder."""
@@ -99,7 +101,7 @@ def orphaned_clusters(clusters: Iterable[Mapping[str, Any]], directory: str) -> 
         f"{len(names)} of {len(names) + known} clusters have no folder in {directory}:",
         "they are managed by another controller, or not managed any more.",
     ]
-    lines += ["Nothing was changed. To destroy one:", *commands] if commands else []
+    lines += [KEPT, "Nothing was changed. To destroy one that is not needed any more:", *commands] if commands else []
     lines += ["These tags are no cluster names. Check the objects that have them, and delete these by id:", *malformed] if malformed else []
     return {"names": names, "commands": commands, "malformed": malformed, "lines": lines}
 

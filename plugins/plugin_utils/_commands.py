@@ -17,6 +17,8 @@ from typing import Any
 from ansible import constants, context
 
 PLAYBOOKS = frozenset(path.stem for path in (Path(__file__).parents[2] / "playbooks").glob("*.yml"))
+DAY2 = ("scale", "replace", "approve", "start", "stop")
+"""Playbooks of an installed cluster that print a failure report."""
 SAME_AGAIN = ("extra_vars", "vault_ids", "vault_password_files", "ask_vault_pass")
 JOB_VARIABLES = ("awx_job_id", "tower_job_id")
 
@@ -59,6 +61,12 @@ class Caller:
         path = PurePath(last)
         known = path.suffix in (".yml", ".yaml") and path.stem in PLAYBOOKS
         return shlex.join([*self._start, str(path.with_name(f"{name}.yml")) if known else f"equinix_metal.openshift.{name}"])
+
+    @property
+    def is_day2(self) -> bool:
+        """Whether this run is a playbook of an installed cluster."""
+        name = PurePath((self._playbooks or ["install.yml"])[-1]).name
+        return name.removesuffix(".yml").removesuffix(".yaml").rpartition(".")[2] in DAY2
 
     @property
     def same(self) -> str:

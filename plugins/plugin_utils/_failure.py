@@ -224,20 +224,21 @@ def what_failed(report: Data) -> list[str]:
 
 
 def what_next(report: Data, caller: Caller) -> list[str]:
-    """Return what to do: advice for this kind of failure, then how to continue and how to delete the cluster."""
+    """Return what to do: advice for this kind of failure, then how to continue and, of an install, how to delete the cluster.
+
+    The deletion of a cluster is no way out of a failure after its installation.
+    """
     entries = continued("Next", report["advice"])
     if caller.job:
-        entries += [
-            ("Continue", "launch this job template again: it continues with what exists"),
-            ("Release", "launch the job template that runs destroy.yml: it deletes all of the cluster and ends the billing"),
-        ]
+        entries.append(("Continue", "launch this job template again: it continues with what exists"))
+        if not caller.is_day2:
+            entries.append(("Release", "launch the job template that runs destroy.yml: it deletes all of the cluster and ends the billing"))
     elif (destroy := caller.sibling("destroy")) == caller.again:
         entries.append(("Continue", f"{caller.again}  (deletes what is left{caller.same})"))
     else:
-        entries += [
-            ("Continue", f"{caller.again}  (continues with what exists{caller.same})"),
-            ("Release", f"{destroy}  (deletes all of the cluster and ends the billing{caller.same})"),
-        ]
+        entries.append(("Continue", f"{caller.again}  (continues with what exists{caller.same})"))
+        if not caller.is_day2:
+            entries.append(("Release", f"{destroy}  (deletes all of the cluster and ends the billing{caller.same})"))
     return rows(entries)
 
 

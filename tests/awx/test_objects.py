@@ -99,16 +99,19 @@ def test_credentials_are_the_variables_that_the_example_inventory_reads(data: di
     # Modules read the path of the CA themselves.
     assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory)) | set(ENVIRONMENT["metal_api_ca_path"])
     secrets = {field["id"] for kind in data["controller_credential_types"] for field in kind["inputs"]["fields"] if field.get("secret")}
-    assert secrets == {"token", "key_secret", "pull_secret", "password", "access_key", "secret_key"}
+    assert secrets == {"token", "key_secret", "pull_secret", "password", "access_key", "secret_key", "kubeconfig"}
 
 
 def test_other_credentials_are_variables_of_the_collection(data: dict[str, Any]) -> None:
     """Those of an optional service are injected as variables: an inventory without them needs no line."""
-    (store,) = [kind for kind in data["controller_credential_types"] if "extra_vars" in kind["injectors"]]
+    (store, running) = [kind for kind in data["controller_credential_types"] if "extra_vars" in kind["injectors"]]
     injected = store["injectors"]["extra_vars"]
     secrets = {field["id"] for field in store["inputs"]["fields"] if field.get("secret")}
     assert {name for name in injected if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
     assert injected["openshift_state_store"] == "object_storage"
+    # A text with several lines is a file.
+    assert running["injectors"]["extra_vars"] == {"openshift_kubeconfig": "{{ tower.filename.kubeconfig }}"}
+    assert running["injectors"]["file"] == {"template.kubeconfig": "{{ kubeconfig }}"}
 
 
 LINES = "-----BEGIN TEXT-----\n\nmQENBGd=\n=abcd\n# comment\n  PATH\n-----END TEXT-----\n"

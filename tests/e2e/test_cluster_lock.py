@@ -88,7 +88,8 @@ def test_a_cluster_name_in_use_is_refused_and_nothing_is_ordered(user: User, oth
     assert run.changes == []
     assert f"{NAME} exists and " in flat(run)
     assert f"(infra id {_infra(owner)}, created 20" in flat(run)
-    assert "openshift_destroy_without_state=true" in flat(run)
+    assert "or restore the folder of that install (openshift_directory)" in flat(run)
+    assert "openshift_destroy_without_state" not in flat(run), "it may be a cluster that runs"
 
     refused = guest.destroy()
     assert refused.code != 0

@@ -21,11 +21,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.obje
 SHOWN = 6
 """Maximum number of devices in a message."""
 
-DESTROY = "ansible-playbook destroy.yml -e openshift_destroy_without_state=true"
-
 CHOICES = (
-    "choose another openshift_cluster_name, or restore the folder of that install (openshift_directory), or delete everything that the"
-    f" cluster has with {DESTROY}. Devices that are certainly of this install and lost their tag get it back:"
+    "choose another openshift_cluster_name, or restore the folder of that install (openshift_directory). For a cluster that runs, set"
+    " openshift_kubeconfig to a kubeconfig of it, which is enough to write the folder again; an install that was saved in a state store is"
+    " restored with openshift_state_store. Devices that are certainly of this install and lost their tag get it back:"
     f" {INFRA_TAG}<infraID of ignition/metadata.json>"
 )
 """Next steps for a cluster whose files are not on this controller."""

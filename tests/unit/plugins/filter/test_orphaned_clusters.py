@@ -67,6 +67,7 @@ def test_a_command_is_made_for_each_cluster_that_has_no_folder_here(tmp_path: Pa
     assert [shlex.split(command) for command in found["commands"]] == [command.split() for command in found["commands"]]
     assert found["names"] == ["demo.metal.test", "x-1.a.b-c.example"]
     assert found["lines"][0] == f"2 of 3 clusters have no folder in {tmp_path}:"
+    assert found["lines"].index("Nothing was changed. To destroy one that is not needed any more:") == 3, "after the way to keep it"
 
 
 def test_all_are_known(tmp_path: Path) -> None:

@@ -294,6 +294,15 @@ def test_the_result_is_one_line_with_reason_and_bundle() -> None:
     assert text.endswith("(and 1 more objects). Failure bundle: /x.tar.gz")
 
 
+@pytest.mark.parametrize(
+    "name", ["scale.yml", "replace.yml", "playbooks/approve.yml", "playbooks/start.yml", "equinix_metal.openshift.stop"]
+)
+@pytest.mark.parametrize("job", [False, True])
+def test_the_deletion_of_an_installed_cluster_is_not_offered(name: str, job: bool) -> None:
+    lines = what_next(report({"msg": "x"}), Caller({"args": (name,)}, job=job))
+    assert [line.split()[0] for line in lines] == ["Continue:"]
+
+
 def test_to_go_on_with_a_destruction_is_to_destroy() -> None:
     (line,) = what_next(report({"msg": "x"}), Caller({"args": ("destroy.yml",)}))
     assert line == "  Continue: ansible-playbook destroy.yml  (deletes what is left)"

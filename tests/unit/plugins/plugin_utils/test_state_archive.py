@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -235,6 +237,19 @@ def test_two_archives_of_one_generation_are_refused_with_their_names() -> None:
     names = [str(named(3, OLD)), str(named(3, NEW))]
     with pytest.raises(StateError, match=f"2 archives of generation 3.*{names[0]}|2 archives of generation 3.*{names[1]}"):
         newest(names, LOCATION)
+
+
+def test_the_programs_of_the_documentation_read_an_archive(tmp_path: Path) -> None:
+    """docs/recovery.md: how to get the kubeconfig and the password of kubeadmin without these playbooks."""
+    _name, content = archived(ClusterFiles(files(kubeconfig=b"of the cluster")))
+    (tmp_path / "state.vault").write_bytes(content)
+    (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
+    vault = [Path(sys.executable).with_name("ansible-vault"), "decrypt", "--vault-password-file", "password", "--output", "state.tar.gz"]
+    subprocess.run([*vault, "state.vault"], cwd=tmp_path, check=True, capture_output=True)
+    wanted = ["files/kubeconfig", "files/ignition/auth/kubeadmin-password"]
+    subprocess.run(["tar", "-xzf", "state.tar.gz", "--strip-components=1", *wanted], cwd=tmp_path, check=True)
+    assert (tmp_path / "kubeconfig").read_bytes() == b"of the cluster"
+    assert (tmp_path / "ignition" / "auth" / "kubeadmin-password").read_bytes() == b"secret"
 
 
 def test_an_install_that_was_only_begun_is_archived_and_restored() -> None:

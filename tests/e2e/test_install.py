@@ -128,7 +128,7 @@ def refused(run: Run, *messages: str) -> None:
     failures = "\n".join(line for line in run.output.splitlines() if not line.startswith(("TASK", "ok:", "PLAY")))
     for pattern in messages:
         assert re.search(pattern, failures), f"{pattern!r} is not printed:\n{run.tail}"
-    bought = [request for request in run.writes if "/metal/" in request["path"]]
+    bought = [request for request in run.changes if "/metal/" in request["path"]]
     assert bought == []
 
 

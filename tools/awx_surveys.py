@@ -27,28 +27,43 @@ HEAD = """\
 ---
 # Made by `python -m tools.awx_surveys` from plugins/module_utils/base/variables.py.
 """
+_SIZES = ("openshift_pool_sizes",)
+_REMOVAL = ("openshift_least_workers", "openshift_drain_timeout", "openshift_leave_undrained")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "validate": ("openshift_pool_sizes",),
-    "install": ("openshift_pool_sizes",),
+    "validate": (*_SIZES, "openshift_remove", "openshift_remove_at_most"),
+    "install": (*_SIZES, "openshift_worker_quorum", "openshift_replace_failed"),
     "scale": (
-        "openshift_pool_sizes",
+        *_SIZES,
         "openshift_remove",
-        "openshift_least_workers",
-        "openshift_drain_timeout",
-        "openshift_leave_undrained",
+        "openshift_remove_at_most",
+        *_REMOVAL,
+        "openshift_worker_quorum",
+        "openshift_replace_failed",
     ),
     "approve": ("openshift_recover_nodes", "openshift_join_window"),
-    "replace": ("openshift_replace", "openshift_replace_pool", "openshift_replace_older_than"),
+    "replace": (
+        "openshift_replace",
+        "openshift_replace_pool",
+        "openshift_replace_older_than",
+        "openshift_replace_at_most",
+        *_REMOVAL,
+        "openshift_replace_failed",
+        "openshift_etcd_backup",
+    ),
     "status": (),
-    "destroy": ("openshift_destroy_confirm", "openshift_destroy_without_state"),
-    "orphans": ("openshift_orphans_expected",),
+    "stop": ("openshift_stop_min_age",),
+    "start": ("openshift_recover_nodes",),
+    "adopt": (),
+    "unlock": ("openshift_unlock",),
+    "destroy": ("openshift_destroy_confirm", "openshift_destroy_without_state", "openshift_destroy_foreign_names"),
+    "orphans": ("openshift_orphans_expected", "openshift_orphans_delete", "openshift_orphans_confirm"),
 }
-"""The variables that each template asks for."""
+"""The variables that each template asks for: those that the messages of its playbook name with ``-e``, and what a launch decides."""
 
 PREFIX = "survey_"
 """Before the name of a variable in its question."""
 
-REQUIRED = frozenset({"openshift_destroy_confirm"})
+REQUIRED = frozenset({"openshift_destroy_confirm", "openshift_unlock"})
 MOST_CHARACTERS = 4096
 MOST = 2**31 - 1
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,15 @@ PLAY = f"""\
         mode: "0600"
         content: "{{{{ dict(names | zip(query('ansible.builtin.vars', *names))) | to_json }}}}"
 """
+
+
+NOT_ASKED: Mapping[str, str] = {
+    "openshift_cluster_name": "of the inventory: orphans.yml names it for another cluster",
+    "openshift_base_domain": "as openshift_cluster_name",
+    "openshift_kubeconfig": "a secret of several lines: openshift_awx_extra_vars or a credential",
+    "openshift_awx_project_url": "of awx.yml, which is run outside of AWX",
+}
+"""Variables in messages that no survey asks for, each with the reason."""
 
 
 def variable_of(question: str) -> str:
@@ -74,6 +85,29 @@ def test_which_answers_are_set() -> None:
         survey_answers("x")
 
 
+def test_a_survey_asks_for_what_messages_tell_to_set() -> None:
+    """A message that says -e openshift_... is of no use in AWX otherwise, where a job has no command line."""
+    files = [
+        path
+        for folder in ("plugins", "roles", "playbooks")
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in (".py", ".yml") and "modules" not in path.relative_to(REPOSITORY).parts
+    ]
+    text = " ".join(path.read_text(encoding="utf-8") for path in files)
+    named = set(re.findall(r"""-e\s+(?:'\{")?(openshift_\w+)""", text))
+    assert {"openshift_remove", "openshift_unlock", "openshift_orphans_delete", *NOT_ASKED} <= named
+    assert named - set(NOT_ASKED) <= set(map(variable_of, QUESTIONS))
+    for playbook, variable in (
+        ("replace.yml", "openshift_least_workers"),
+        ("replace.yml", "openshift_leave_undrained"),
+        ("scale.yml", "openshift_remove_at_most"),
+        ("scale.yml", "openshift_worker_quorum"),
+        ("install.yml", "openshift_replace_failed"),
+        ("playbooks/start.yml", "openshift_recover_nodes"),
+    ):
+        assert f"survey_{variable}" in {question["variable"] for question in survey_of(playbook)}, (playbook, variable)
+
+
 @pytest.mark.parametrize("blank", [None, ""])
 def test_blank_answers_leave_inventory_and_template_as_they_are(tmp_path: Path, blank: str | None) -> None:
     names = sorted(map(variable_of, QUESTIONS))
@@ -101,7 +135,8 @@ def test_an_answer_that_an_extra_variable_overrides_is_refused(tmp_path: Path) -
 
 def test_what_awx_refuses_and_passes_on() -> None:
     """A launch without a form, as that of a schedule, passes each text as an empty one."""
-    assert launched(survey_of("playbooks/orphans.yml"), {"a": 1}, {}) == {"a": 1, "survey_openshift_orphans_expected": ""}
+    blank = {f"survey_openshift_orphans_{name}": "" for name in ("expected", "delete", "confirm")}
+    assert launched(survey_of("playbooks/orphans.yml"), {"a": 1}, {}) == {"a": 1, **blank}
     scale = launched(survey_of("scale.yml"), {}, {"survey_openshift_least_workers": 3, "openshift_remove": "worker-1"})
     assert scale == {"survey_openshift_pool_sizes": "", "survey_openshift_remove": "", "survey_openshift_least_workers": 3}
     for answers in ({}, {"survey_openshift_destroy_confirm": ""}):

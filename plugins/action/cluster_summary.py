@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import kept_place
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
@@ -36,15 +37,19 @@ class ActionModule(PrintingAction):
         "kubeconfig": {"type": "str", "required": True},
         "password_file": {"type": "str", "required": True},
         "pending": {"type": "list", "elements": "str", "default": []},
+        "state_store": {"type": "str", "default": "folder"},
         "log": {"type": "list", "elements": "dict", "default": []},
     }
 
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        password, kubeconfig = (
+            place and kept_place(place, options["state_store"]) for place in (_existing(options["password_file"]), options["kubeconfig"])
+        )
         lines = [
             *cluster_lines(options["cluster"], options["state"]),
             "",
             *device_lines(options["resources"]),
-            *access_lines(options["state"], options["kubeconfig"], _existing(options["password_file"])),
+            *access_lines(options["state"], kubeconfig, password),
         ]
         record("summary", {"lines": lines[:1], **cost_of(options["resources"])})
         next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))

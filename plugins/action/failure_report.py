@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
     what_next,
     where_bundle,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import kept_place
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
@@ -35,6 +36,7 @@ class ActionModule(PrintingAction):
         "report": {"type": "dict"},
         "resources": {"type": "raw"},
         "bundle": {"type": "raw"},
+        "state_store": {"type": "str", "default": "folder"},
     }
 
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,6 +55,8 @@ class ActionModule(PrintingAction):
     @staticmethod
     def _end(options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         report, bundle = options["report"], options["bundle"]
+        if isinstance(bundle, Mapping) and bundle.get("path"):
+            bundle = {**bundle, "path": kept_place(str(bundle["path"]), options["state_store"])}
         lines = [*what_failed(report), *what_next(report, Caller.of_this_run(variables))]
         if options["resources"] is not None:
             lines += still_billed(options["resources"], report["cluster"])

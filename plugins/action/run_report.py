@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import end_record, read_record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure import what_failed, what_next
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import kept_place
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import display_warning
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
@@ -61,7 +62,8 @@ class ActionModule(PrintingAction):
             # What the run has done stays done.
             display_warning(f"No run report was written: {problem}")
             return {"path": None}
-        show(f"Report: {target}")
+        # It is written after the cluster folder was saved.
+        show(f"Report: {kept_place(str(target), store='')}")
         return {"path": str(target)}
 
     @staticmethod

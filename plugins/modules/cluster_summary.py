@@ -48,6 +48,12 @@ options:
     type: list
     elements: str
     default: []
+  state_store:
+    description:
+      - Value of C(openshift_state_store). In a job of AWX, whose files are removed at its end, it says where kubeconfig and password are
+        saved.
+    type: str
+    default: folder
   log:
     description:
       - The phases of the playbook, as M(equinix_metal.openshift.phase) has returned them.

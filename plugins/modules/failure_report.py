@@ -42,6 +42,11 @@ options:
     description:
       - The fact C(gather_bundle) of the role P(equinix_metal.openshift.gather#role).
     type: raw
+  state_store:
+    description:
+      - Value of C(openshift_state_store). In a job of AWX, whose files are removed at its end, it says where the failure bundle is saved.
+    type: str
+    default: folder
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module

@@ -8,10 +8,17 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 SYSTEM = Path("/etc/ansible")
 CLUSTERS = "clusters"
+STORES: Mapping[str, str] = {
+    "object_storage": "the bucket of the state store",
+    "cluster": "the state store in the cluster",
+}
+"""Where files are saved, by the value of openshift_state_store."""
 
 
 def clusters_directory(given: str, config_file: str | None, current: Path, home: Path) -> Path:
@@ -35,3 +42,27 @@ def cluster_directory(given: str, cluster: str, clusters: Path, current: Path, h
 def _absolute(path: str, current: Path, home: Path) -> Path:
     expanded = home / path[2:] if path.startswith("~/") else Path(path).expanduser()
     return current / expanded
+
+
+def is_in_job_folder(path: str) -> bool:
+    """Return whether the path is in the private folder of a job of AWX, which is removed at the job's end.
+
+    It is ``/runner`` in the container of an execution environment; AWX names the folder of the node in the environment.
+    """
+    try:
+        folder = Path(path).expanduser().absolute()
+    except (OSError, RuntimeError):
+        return False
+    private = [Path(text) for text in ("/runner", os.environ.get("AWX_PRIVATE_DATA_DIR", "")) if text.startswith("/")]
+    return any(each in folder.parents for each in private)
+
+
+def kept_place(path: str, store: str) -> str:
+    """Return where a file is after the run: its path, unless an AWX job removes it at its end.
+
+    ``store`` is the value of openshift_state_store; empty for a file that is not saved there.
+    """
+    if not is_in_job_folder(path):
+        return path
+    name = Path(path).name
+    return f"{name} in {STORES[store]}" if store in STORES else f"{name}, which is removed with the container of this job"

@@ -959,7 +959,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "restores. With V(cluster) they are also in a Secret of the cluster, once its bootstrap is complete.",
             default="folder",
             choices=("folder", "object_storage", "cluster"),
-            options=("state_store_kind",),
+            options=("state_store_kind", "cluster_state_store"),
             in_preflight=True,
             has_check=True,
         ),

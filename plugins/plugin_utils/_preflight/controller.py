@@ -32,6 +32,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
     has_ingress_controller,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import is_in_job_folder
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,19 +88,6 @@ def _folder(path: str) -> dict[str, Any]:
         "project": _text(directory / "project"),
         "metadata": metadata(path),
     }
-
-
-def is_in_job_folder(path: str) -> bool:
-    """Return whether the path is in the private folder of a job of AWX, which is removed at the job's end.
-
-    It is ``/runner`` in the container of an execution environment; AWX names the folder of the node in the environment.
-    """
-    try:
-        folder = Path(path).expanduser().absolute()
-    except (OSError, RuntimeError):
-        return False
-    private = [Path(text) for text in ("/runner", os.environ.get("AWX_PRIVATE_DATA_DIR", "")) if text.startswith("/")]
-    return any(each in folder.parents for each in private)
 
 
 def metadata(path: str) -> dict[str, Any]:

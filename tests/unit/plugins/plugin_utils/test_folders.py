@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_directory import cluster_directory
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import clusters_directory
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import clusters_directory, kept_place
 
 HOME, HERE = Path("/home/user"), Path("/srv/elsewhere")
 
@@ -36,3 +36,20 @@ def test_the_folder_of_a_cluster_has_its_full_name(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PWD", "/somewhere/else")
     assert cluster_directory("", "demo", "metal.test", "all") == str(tmp_path / "all" / "demo.metal.test")
     assert cluster_directory("own", "demo", "metal.test", "all") == str(tmp_path / "own")
+
+
+@pytest.mark.parametrize(
+    ("path", "store", "expected"),
+    [
+        ("/work/clusters/demo/kubeconfig", "folder", "/work/clusters/demo/kubeconfig"),
+        ("/work/clusters/demo/kubeconfig", "object_storage", "/work/clusters/demo/kubeconfig"),
+        ("/runner/project/clusters/demo/kubeconfig", "object_storage", "kubeconfig in the bucket of the state store"),
+        ("/node/awx_7/project/clusters/demo/kubeconfig", "cluster", "kubeconfig in the state store in the cluster"),
+        ("/node/awx_7/project/failure.tar.gz", "folder", "failure.tar.gz, which is removed with the container of this job"),
+        ("/node/awx_7/project/reports/install.html", "", "install.html, which is removed with the container of this job"),
+    ],
+)
+def test_where_a_file_is_after_the_run(path: str, store: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of AWX removes its private folder, so a path in it says nothing."""
+    monkeypatch.setenv("AWX_PRIVATE_DATA_DIR", "/node/awx_7")
+    assert kept_place(path, store) == expected

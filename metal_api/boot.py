@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -26,6 +25,7 @@ from starlette.types import ASGIApp
 from metal_api import boot_iso, images
 from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.bodies import Bounded
+from metal_api.core.parsing import load_json
 from metal_api.core.world import World
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
@@ -152,7 +152,7 @@ def _has_room(world: World, device: Device) -> bool:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        found = orjson.loads(body)
+        found = load_json(body)
     except ValueError as problem:
         raise BadEventError("the body is not JSON") from problem
     if not isinstance(found, dict):

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from metal_api.core import bodies
+from metal_api.core import bodies, parsing
 from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.call import Call, Caller, Handler, Reply
 from metal_api.core.call import Route as ApiRoute
@@ -139,6 +139,7 @@ class MetalApp:
         scope["metal.token"] = token
         name = self._authentication.who(token)
         ACTOR.set(Actor(name, request.client.host if request.client else "", request_id))
+        parsing.begin()
         fault = world.faults.for_request(method, path, f"{path}?{query}" if query else path)
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
@@ -294,7 +295,7 @@ async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
     if not text.strip():
         return {}, None
     try:
-        body = orjson.loads(text)
+        body = parsing.load_json(text)
     except ValueError:
         # Ours: the API uses 422 where other APIs use 400.
         raise unprocessable("The body is not JSON") from None

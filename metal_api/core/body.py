@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
-
 from metal_api.core.errors import is_blank, unprocessable
+from metal_api.core.parsing import load_json
 
 Reader = Callable[[str, Any], Any]
 
@@ -80,7 +79,7 @@ class Body:
             return {}
         if isinstance(value, str):
             try:
-                value = orjson.loads(value)
+                value = load_json(value)
             except ValueError:
                 value = None
         if not isinstance(value, dict):

@@ -176,6 +176,10 @@ class ClusterClient:
         """Return the Leases that kubelets renew every ten seconds, each with the name of its Node."""
         return self.objects("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
 
+    def control_plane_nodes(self) -> Iterator[dict[str, Any]]:
+        """Return the Nodes of the control plane, by the label that OpenShift gives all of them."""
+        return self.objects(NODES, labels="node-role.kubernetes.io/master")
+
     def node(self, name: str) -> dict[str, Any] | None:
         return self.get(_node_path(name))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
@@ -51,3 +52,28 @@ def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
         expressions = re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL)
         used = {name for expression in expressions for name in pattern.findall(expression)}
         assert not used & known, f"{path.relative_to(ROOT)} reads {sorted(used & known)}"
+
+
+def used_entry_points() -> list[tuple[str, str]]:
+    """Return role and file of each ``include_role`` and ``import_role`` of the playbooks."""
+    found: set[tuple[str, str]] = set()
+
+    def search(node: Any) -> None:
+        if isinstance(node, list):
+            for each in node:
+                search(each)
+        elif isinstance(node, dict):
+            for name, value in node.items():
+                if name in ("ansible.builtin.include_role", "ansible.builtin.import_role"):
+                    found.add((value["name"].rpartition(".")[2], str(value.get("tasks_from", "main")).removesuffix(".yml")))
+                search(value)
+
+    for path in (ROOT / "playbooks").rglob("*.yml"):
+        search(DataLoader().load_from_file(str(path)))
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("role", "entry"), used_entry_points())
+def test_entry_points_of_playbooks_have_argument_specs(role: str, entry: str) -> None:
+    if "{{" not in entry:
+        assert entry in read(ROOT / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"]

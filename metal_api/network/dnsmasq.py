@@ -84,8 +84,8 @@ class Dnsmasq:
         self._metros = [each for each in metros if each.dhcp_interface]
         self._hosts_file = self._folder / "hosts"
         self._leases_file = self._folder / "leases"
-        # What dnsmasq serves now; empty while it does not run.
-        self._served = ""
+        # What dnsmasq serves now; None while it does not run.
+        self._served: str | None = None
         self._configuration = self._folder / "dnsmasq.conf"
         self.log = self._folder / "dnsmasq.log"
         self._program = shutil.which("dnsmasq", path=_SEARCHED) or ""
@@ -131,7 +131,7 @@ class Dnsmasq:
         if self._served == text:
             return
         pid = self._child.pid
-        if not self._served or (leases := self._leases()) != kept_leases(leases, hosts):
+        if self._served is None or (leases := self._leases()) != kept_leases(leases, hosts):
             # It reads its leases at its start only.
             await self.stop()
             await self._serve(hosts)
@@ -142,7 +142,7 @@ class Dnsmasq:
             os.kill(pid, signal.SIGHUP)
 
     async def stop(self) -> None:
-        self._served = ""
+        self._served = None
         await self._child.stop()
 
     async def _serve(self, hosts: list[Host]) -> None:

@@ -206,9 +206,16 @@ HINTS: dict[str, type] = {
     "serialNumber": str,
     "minSizeGigabytes": int,
     "wwn": str,
+    "wwnWithExtension": str,
+    "wwnVendorExtension": str,
     "rotational": bool,
 }
 """The keys of OpenShift's rootDeviceHints, with their types."""
+HINT_FORMS = {
+    "deviceName": (re.compile(r"/dev/\S+"), "a path below /dev"),
+    "hctl": (re.compile(r"\d+:\d+:\d+:\d+"), "a SCSI address, as 0:0:0:0"),
+}
+"""Hints that match no disk unless they have this form."""
 TYPE_NAMES = {str: "a string (in quotes)", int: "an integer above 0", bool: "true or false"}
 FURTHER = tuple(option for option in DEVICE_OPTIONS if option not in (*TEXTS, "tags"))
 SPEC_KEYS = ("type", "elements", "choices", "no_log", "options")
@@ -450,6 +457,8 @@ class _Host:
                 self.report(f"openshift_root_device_hints: unknown key {name!r}, not one of {', '.join(HINTS)}")
             elif not _is_valid_hint(hint, HINTS[name]):
                 self.report(f"openshift_root_device_hints: {name} has to be {TYPE_NAMES[HINTS[name]]}, it is {hint!r}")
+            elif name in HINT_FORMS and not HINT_FORMS[name][0].fullmatch(hint):
+                self.report(f"openshift_root_device_hints: {name} has to be {HINT_FORMS[name][1]}, it is {hint!r}")
         return {name: hint for name, hint in value.items() if name in HINTS}
 
     def role(self) -> str | None:

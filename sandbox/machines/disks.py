@@ -33,7 +33,7 @@ class Disk:
     """Its paths: the device node and what udev links to it."""
 
     def __str__(self) -> str:
-        return f"{self.drive.name} ({self.drive.size_gb} GB {self.kind}, model {self.model}, serial {self.serial})"
+        return f"{self.drive.name} ({self.drive.size_gb} GB {self.kind}, model {self.model}, serial {self.serial}, WWN {self.wwn})"
 
     def fits(self, hints: Mapping[str, Any]) -> bool:
         """Return whether the disk fits OpenShift's ``rootDeviceHints``: a part of model and vendor, a minimum size, the rest exactly."""
@@ -47,6 +47,9 @@ class Disk:
                 requested.get("serialNumber", self.serial) == self.serial,
                 requested.get("minSizeGigabytes", 0) <= self.drive.size_gb,
                 requested.get("wwn", self.wwn) == self.wwn,
+                requested.get("wwnWithExtension", self.wwn) == self.wwn,
+                # No disk here has one.
+                "wwnVendorExtension" not in requested,
                 requested.get("rotational", self.kind == "hdd") == (self.kind == "hdd"),
             )
         )

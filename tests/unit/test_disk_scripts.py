@@ -280,11 +280,41 @@ def test_a_rule_chooses_one_disk_or_none(mixed: Machine, device: str, hints: dic
     assert mixed.choose(device, **hints) == (expected and f"/dev/{expected}")
 
 
+PERC = "0x64cd98f04fde100024684cf3034da5c2"
+
+
+@pytest.mark.debian("jq", "curl")
+@pytest.mark.parametrize(
+    ("hints", "expected"),
+    [
+        ({"wwn": "0x64cd98f04fde1000"}, "/dev/sda"),
+        ({"wwn": "0x64CD98F04FDE1000"}, "/dev/sda"),
+        ({"wwn": PERC}, "/dev/sda"),
+        ({"wwnWithExtension": PERC}, "/dev/sda"),
+        ({"wwnVendorExtension": "0x24684cf3034da5c2"}, "/dev/sda"),
+        ({"wwn": "0x64cd98f04fde1000", "wwnVendorExtension": "0x24684cf3034da5c2"}, "/dev/sda"),
+        ({"wwnWithExtension": "0x64cd98f04fde1000"}, None),
+        ({"wwnVendorExtension": "0x24684cf3034da5c3"}, None),
+        # Without an extension both are the same.
+        ({"wwn": "0x5002538e41000000"}, "/dev/sdb"),
+        ({"wwnWithExtension": "0x5002538e41000000"}, "/dev/sdb"),
+        ({"wwn": "0x5002538e"}, None),
+    ],
+    ids=str,
+)
+def test_a_wwn_may_have_a_vendor_extension(machine: Machine, hints: dict[str, Any], expected: str | None) -> None:
+    machine.disk("sda", 3000, rotational=True, vendor="DELL", model="PERC H740P Mini", serial="00a1", wwn=PERC)
+    machine.disk("sdb", 480, serial="SSD1", wwn="0x5002538e41000000")
+    assert machine.choose(**hints) == expected
+    if expected is None:
+        assert f"serial 00a1, WWN {PERC})" in machine.told
+
+
 @pytest.mark.debian("jq", "curl")
 def test_where_no_disk_fits_it_is_told_what_there_is(mixed: Machine) -> None:
     assert mixed.choose("smallest nvme", minSizeGigabytes=9000) is None
     assert 'no disk fits {"device":"smallest nvme","hints":{"minSizeGigabytes":9000}}, nothing is installed' in mixed.told
-    assert "/dev/nvme0n1 (3800 GB nvme, model PM9A3 3.8T, serial NVME1)" in mixed.told
+    assert "/dev/nvme0n1 (3800 GB nvme, model PM9A3 3.8T, serial NVME1, WWN eui.0025385a)" in mixed.told
     assert "/dev/sdf (16 GB ssd, model Virtual HDisk, serial V2, not for a rule)" in mixed.told
 
 

@@ -881,8 +881,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_root_device_hints",
             "dict",
             "Attributes of the disk to install on, as in OpenShift's C(rootDeviceHints), C(deviceName), C(hctl), "
-            "C(model), C(vendor), C(serialNumber), C(minSizeGigabytes), C(wwn), C(rotational). A disk has to match all "
-            "of them.",
+            "C(model), C(vendor), C(serialNumber), C(minSizeGigabytes), C(wwn), C(wwnWithExtension), "
+            "C(wwnVendorExtension), C(rotational). A disk has to match all of them.",
             default={},
             example={"minSizeGigabytes": 400},
             options=("boot_files_root_device_hints",),

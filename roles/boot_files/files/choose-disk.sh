@@ -25,9 +25,13 @@ disks() {
         [.blockdevices[] | select(.type == "disk" and (.size // 0 | tonumber) > 0)
             # Several paths to one disk: what is written to is what multipath made of them.
             | (first(.children[]? | select(.type == "mpath")) // .) as $whole
+            # lsblk has the WWN with its extension. A WWN of 16 digits (NAA 6) has an extension of 16 digits.
+            | (.wwn | text | ascii_downcase) as $wwn | ($wwn | test("^0x[0-9a-f]{32}$")) as $extended
             | {
                 path: $whole.name, names: [.name, .kname, $whole.name, $whole.kname], size: (.size | tonumber), type: type,
-                rotational: (.rota | yes), model: (.model | text), vendor: (.vendor | text), serial: (.serial | text), wwn: (.wwn | text),
+                rotational: (.rota | yes), model: (.model | text), vendor: (.vendor | text), serial: (.serial | text),
+                wwn: $wwn, wwns: [$wwn, if $extended then $wwn[:18] else empty end],
+                extension: (if $extended then "0x" + $wwn[18:] else "" end),
                 hctl: (.hctl | text),
                 chosen_by_rules: ((.rm | yes | not) and (.ro | yes | not) and .tran != "usb" and .subsystems != "block")
             }] | group_by(.path) | map(first + {names: map(.names[])})'
@@ -52,7 +56,9 @@ choose() {
             and (.vendor | contains($hints.vendor // ""))
             and ($hints.serialNumber == null or .serial == $hints.serialNumber)
             and (.size >= ($hints.minSizeGigabytes // 0) * 1000000000)
-            and ($hints.wwn == null or .wwn == $hints.wwn)
+            and ($hints.wwn == null or (.wwns | index($hints.wwn | ascii_downcase)))
+            and ($hints.wwnWithExtension == null or .wwn == ($hints.wwnWithExtension | ascii_downcase))
+            and ($hints.wwnVendorExtension == null or .extension == ($hints.wwnVendorExtension | ascii_downcase))
             and ($hints.rotational == null or .rotational == $hints.rotational)) end]
         | sort_by((if $order == "largest" then -1 else 1 end) * .size, (.path | length), .path) | first.path // ""'
 }
@@ -82,7 +88,9 @@ for ((left = ${CHOOSE_DISK_WAIT:-60}; ; left -= 2)); do
     sleep 2
 done
 if [ -z "$chosen" ]; then
-    there=$(disks | jq --raw-output 'map("\(.path) (\(.size / 1000000000 | floor) GB \(.type), model \(.model), serial \(.serial)\(if .chosen_by_rules then "" else ", not for a rule" end))")
+    there=$(disks | jq --raw-output '
+        map("\(.path) (\(.size / 1000000000 | floor) GB \(.type), model \(.model), serial \(.serial)"
+            + (if .wwn == "" then "" else ", WWN \(.wwn)" end) + (if .chosen_by_rules then ")" else ", not for a rule)" end))
         | join(", ") | if . == "" then "no disk at all" else . end')
     report "no disk fits $(jq --compact-output 'del(.metadata)' "$rule"), nothing is installed; there are: $there"
     exit 1

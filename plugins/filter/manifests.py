@@ -13,6 +13,7 @@ author:
 description:
   - Reads manifests on the controller. Each has to be YAML or JSON, with C(apiVersion), C(kind) and C(metadata.name) in every document;
     otherwise bootstrap would fail an hour later. All problems are reported together.
+  - A folder without such files, a Butane config and a Kustomization are refused, since nothing builds them.
 positional: _input
 options:
   _input:
@@ -56,10 +57,36 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
 
 SUFFIXES = (".yml", ".yaml", ".json")
+BUTANE = (".bu", ".fcc")
+BUTANE_ADVICE = "a Butane config: run butane, and put its output here"
+KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
 def _files(path: Path) -> list[Path]:
     return sorted(each for each in path.iterdir() if each.suffix in SUFFIXES) if path.is_dir() else [path]
+
+
+def ignored_files(paths: Sequence[str]) -> list[str]:
+    """Return what the folders among ``paths`` contain beside manifests; a Butane config whose output is there is left out."""
+    folders = [Path(entry).expanduser() for entry in paths if not _is_text(entry)]
+    return [
+        _ignored(each)
+        for folder in folders
+        if folder.is_dir()
+        for each in sorted(folder.iterdir())
+        if each.suffix not in SUFFIXES and not (each.suffix in BUTANE and any(each.with_suffix(suffix).exists() for suffix in SUFFIXES))
+    ]
+
+
+def _ignored(path: Path) -> str:
+    if path.is_dir():
+        return f"{path.name} is a folder: name it in openshift_manifests too"
+    return f"{path.name} is {BUTANE_ADVICE}" if path.suffix in BUTANE else path.name
+
+
+def _is_text(entry: str) -> bool:
+    """Return whether an entry is a manifest itself."""
+    return "\n" in entry.strip() or entry.lstrip().startswith("{")
 
 
 def _problems(path: Path, text: str) -> Iterator[str]:
@@ -76,6 +103,12 @@ def _problems(path: Path, text: str) -> Iterator[str]:
         if not isinstance(document, Mapping):
             yield f"{which} is not a Kubernetes object"
             continue
+        if document.get("variant") and not document.get("kind"):
+            yield f"{which} is {BUTANE_ADVICE}"
+            continue
+        if str(document.get("apiVersion")).startswith(KUSTOMIZE) or path.stem == "kustomization":
+            yield f"{which} is a Kustomization, which openshift-install does not build: run oc kustomize, and put its output here"
+            continue
         metadata = document.get("metadata")
         missing = [name for name in ("apiVersion", "kind") if not document.get(name)]
         missing += [] if isinstance(metadata, Mapping) and metadata.get("name") else ["metadata.name"]
@@ -90,13 +123,17 @@ def manifests(paths: Any) -> list[dict[str, str]]:
     problems: list[str] = []
     found: dict[str, tuple[Path, str]] = {}
     for number, entry in enumerate(paths, start=1):
-        if "\n" in str(entry).strip() or str(entry).lstrip().startswith("{"):
+        if _is_text(str(entry)):
             name = f"manifest-{number:02d}.yml"
             found[name] = Path(name), str(entry)
             continue
         given = Path(entry)
         try:
-            for path in _files(given.expanduser()):
+            files = _files(given.expanduser())
+            if not files:
+                others = f", only {'; '.join(ignored_files([entry]))}" if any(given.expanduser().iterdir()) else ""
+                problems.append(f"{given}: has no file {', '.join(SUFFIXES)}{others}")
+            for path in files:
                 if path.suffix not in SUFFIXES:
                     problems.append(f"{path}: openshift-install reads only files {', '.join(SUFFIXES)}")
                 if path.name in found:

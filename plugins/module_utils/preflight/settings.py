@@ -15,10 +15,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
+    counted,
     failed,
     listed,
     passed,
     passed_if,
+    warning,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
@@ -65,7 +67,14 @@ def manifests(context: Context) -> Finding:
             advice="add the manifests of a cloud controller manager to openshift_manifests, or leave"
             " openshift_cloud_controller_manager unset",
         )
-    return passed("with a cloud controller manager" if external else "can be read" if context.settings.get("manifests") else "none")
+    if not context.settings.get("manifests"):
+        return passed("none")
+    ignored = [str(name) for name in reading.get("ignored") or []]
+    found = counted(int(reading.get("objects") or 0), "object") + (" with a cloud controller manager" if external else "")
+    found += f"; ignored: {listed(ignored)}" if ignored else ""
+    if any("Butane" in name for name in ignored):
+        return warning(found, "put the output of butane beside the file, or remove the file")
+    return passed(found)
 
 
 def platform(context: Context) -> Finding:

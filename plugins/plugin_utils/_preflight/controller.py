@@ -27,7 +27,7 @@ import yaml
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import ignored_files, manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cloud_controller import has_cloud_controller
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
     has_ingress_controller,
@@ -54,19 +54,25 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_manifests(given: Any) -> dict[str, Any]:
-    """Return ``problem``, why the manifests of the user cannot be used, and which objects with a check they have.
+    """Return ``problem``, why the manifests of the user cannot be used, the number of ``objects``, and files that are ``ignored``.
 
-    These are a ``cloud_controller`` and the default ``ingress_controller``.
+    Objects with a check are a ``cloud_controller`` and the default ``ingress_controller``.
     """
-    nothing = {"cloud_controller": False, "ingress_controller": False}
+    nothing = {"cloud_controller": False, "ingress_controller": False, "objects": 0, "ignored": []}
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         return {"problem": "openshift_manifests is not a list of paths and texts", **nothing}
     try:
         texts = [each["content"] for each in manifests(given)]
     except AnsibleFilterError as problem:
         return {"problem": str(problem), **nothing}
-    objects = [item for text in texts for item in yaml.safe_load_all(text)]
-    return {"problem": "", "cloud_controller": has_cloud_controller(objects), "ingress_controller": has_ingress_controller(objects)}
+    objects = [item for text in texts for item in yaml.safe_load_all(text) if item is not None]
+    return {
+        "problem": "",
+        "cloud_controller": has_cloud_controller(objects),
+        "ingress_controller": has_ingress_controller(objects),
+        "objects": len(objects),
+        "ignored": ignored_files(given),
+    }
 
 
 def _folder(path: str) -> dict[str, Any]:

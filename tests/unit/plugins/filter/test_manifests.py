@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import ignored_files, manifests
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
 BAD = {
@@ -16,6 +16,10 @@ BAD = {
     "is not a Kubernetes object": "- kind: ConfigMap\n",
     "has no apiVersion and no kind and no metadata.name": "{}\n",
     "has no metadata.name": "apiVersion: v1\nkind: ConfigMap\nmetadata: ours\n",
+    "is a Butane config: run butane": "variant: openshift\nversion: 4.20.0\nmetadata: {name: 99-worker-chrony}\n",
+    "is a Kustomization, which openshift-install does not build": (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: all}\nresources: [a.yaml]\n"
+    ),
     "document 2 has no kind": GOOD + "---\napiVersion: v1\nmetadata: {name: theirs}\n",
 }
 
@@ -67,3 +71,33 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
 def test_a_path_alone_is_no_list() -> None:
     with pytest.raises(AnsibleFilterError, match="a list of paths"):
         manifests("manifests")
+
+
+def test_a_folder_without_manifests_is_refused_and_its_files_are_named(tmp_path: Path) -> None:
+    (tmp_path / "99-worker-chrony.bu").write_text("variant: openshift\n", encoding="utf-8")
+    (tmp_path / "overlays").mkdir()
+    with pytest.raises(AnsibleFilterError) as problem:
+        manifests([str(tmp_path)])
+    assert (
+        f"{tmp_path}: has no file .yml, .yaml, .json, only 99-worker-chrony.bu is a Butane config: run butane, and put its output here;"
+        " overlays is a folder: name it in openshift_manifests too"
+    ) in str(problem.value)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AnsibleFilterError, match=r"has no file \.yml, \.yaml, \.json$"):
+        manifests([str(tmp_path / "empty")])
+
+
+def test_a_kustomization_without_a_kind_is_known_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n", encoding="utf-8")
+    with pytest.raises(AnsibleFilterError, match=r"kustomization\.yaml: is a Kustomization"):
+        manifests([str(tmp_path)])
+
+
+def test_ignored_files_are_those_of_folders_without_butane_configs_that_have_been_built(tmp_path: Path) -> None:
+    for name in ("a.yaml", "a.bu", "b.bu", "README.md"):
+        (tmp_path / name).write_text(GOOD, encoding="utf-8")
+    assert [each["name"] for each in manifests([str(tmp_path), GOOD])] == ["a.yaml", "manifest-02.yml"]
+    assert ignored_files([str(tmp_path), GOOD, str(tmp_path / "a.yaml")]) == [
+        "README.md",
+        "b.bu is a Butane config: run butane, and put its output here",
+    ]

@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
+
+from sandbox.openshift.assets import files_of
 
 from .conftest import Role
 
@@ -109,3 +112,30 @@ def test_an_installer_with_a_replaced_payload_is_accepted(role: Role) -> None:
     role.environment = role.environment | {"OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE": "registry.example/ocp:1"}
     role.well(openshift_version="", openshift_installer=str(installer_of(role)), openshift_machine_networks=["10.9.0.0/16"])
     assert files_made_by(role.folder) == installer_of(role)
+
+
+def with_scheduler(role: Role, path: Path, manifest: str) -> dict[str, str]:
+    """Return the settings for the same installer, which writes another manifest of the scheduler."""
+    write = f"printf '%s\\n' '{manifest}' > \"${{3#--dir=}}/manifests/cluster-scheduler-02-config.yml\""
+    installer = script(path, f'{installer_of(role)} "$@" || exit\n[ "$2" != manifests ] || {write}')
+    text = path.read_text(encoding="utf-8").replace('if [ "$1" = version ]', 'if [ "$1" = version ] || [ "$1" = coreos ]')
+    path.write_text(text.replace("then printf", f'then [ "$1" = version ] || exec {installer_of(role)} "$@"; printf'), encoding="utf-8")
+    return {"openshift_version": "", "openshift_installer": installer}
+
+
+@pytest.mark.parametrize(
+    "spec", ["spec: {mastersSchedulable: true}", 'spec:\n  "mastersSchedulable" : true', "spec: {policy: {name: x}}"], ids=str
+)
+def test_the_control_plane_of_a_cluster_with_workers_is_not_schedulable(role: Role, tmp_path: Path, spec: str) -> None:
+    manifest = f"apiVersion: config.openshift.io/v1\nkind: Scheduler\nmetadata: {{name: cluster}}\n{spec}"
+    role.well(**with_scheduler(role, tmp_path / "installer", manifest), ignition_workers=[{"hostname": "worker-0"}])
+    files = files_of(json.loads((role.files / "bootstrap.ign").read_bytes()))
+    scheduler = yaml.safe_load(files["/opt/openshift/manifests/cluster-scheduler-02-config.yml"])
+    assert scheduler["spec"] == {**yaml.safe_load(spec)["spec"], "mastersSchedulable": False}
+
+
+def test_a_release_without_the_manifest_of_the_scheduler_is_refused(role: Role, tmp_path: Path) -> None:
+    settings = with_scheduler(role, tmp_path / "installer", "kind: ConfigMap")
+    result = role.refused(**settings, ignition_workers=[{"hostname": "worker-0"}])
+    assert "manifests/cluster-scheduler-02-config.yml of" in result
+    assert "is not a Scheduler" in result

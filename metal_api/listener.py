@@ -10,6 +10,7 @@ does neither.
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Mapping
 from typing import Any, Final
@@ -104,6 +105,11 @@ class Listener:
             return connection
 
         self._server = await loop.create_server(protocol, address, port, ssl=context, reuse_address=True)
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """The sockets that listen; none when it is closed."""
+        return () if self._server is None else tuple(self._server.sockets)
 
     @property
     def port(self) -> int:

@@ -4,7 +4,8 @@
 """The other operating systems: installed by the service, configured by cloud-init from the device's userdata.
 
 Of a cloud-config, ``write_files`` and ``packages`` are applied, below the machine's directory. Packages with an effect are haproxy, the
-host's real one with the machine's configuration and address, and bird2: the program that the collection's load balancers run beside it,
+host's real one with the machine's configuration and address, nftables for the firewall of the nodes (``sandbox.machines.firewall``),
+where ``runcmd`` starts its units, and bird2: the program that the collection's load balancers run beside it,
 which announces an elastic address while haproxy answers, is simulated (``sandbox.machines.elastic``).
 """
 
@@ -17,13 +18,17 @@ import gzip
 import os
 import re
 import shutil
+import socket
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 import yaml
 
+from sandbox.machines import firewall
+from sandbox.machines.firewall import Firewall
 from sandbox.machines.host import Host, Hung
 
 HAPROXY_CONFIG = "/etc/haproxy/haproxy.cfg"
@@ -62,9 +67,13 @@ class CloudSystem:
         host.console(f"{host.hardware.hostname} login:")
         announcing = asyncio.create_task(self._announce())
         try:
-            if "haproxy" in self._content["packages"]:
-                await self._haproxy()
-            await asyncio.Event().wait()
+            files = {name: path.read_bytes() for name in (firewall.CONF, firewall.PROGRAM) if (path := self._path(name)).exists()}
+            units = self._content.get("units", ()) if "nftables" in self._content["packages"] else ()
+            rules = Firewall(host, firewall.Settings.read(files, units))
+            async with rules.following():
+                if "haproxy" in self._content["packages"]:
+                    await self._haproxy(rules)
+                await asyncio.Event().wait()
         finally:
             announcing.cancel()
             await asyncio.gather(announcing, return_exceptions=True)
@@ -83,7 +92,7 @@ class CloudSystem:
             await host.take(20, 40)
         for ignored in sorted(set(config) & {"runcmd", "bootcmd"}):
             host.remark(f"cloud-config's {ignored} is not run: the sandbox runs no foreign commands on its host")
-        self._content.update(first_boot=False, packages=packages)
+        self._content.update(first_boot=False, packages=packages, units=_enabled_units(config.get("runcmd") or []))
         host.write_disk(self._drive, self._content)
         # The service's images phone home at the end of their first boot: "ready to go".
         await host.post(f"{host.boot_url}/phone-home", None)
@@ -131,7 +140,7 @@ class CloudSystem:
             raise ValueError("outside the machine")
         return path
 
-    async def _haproxy(self) -> None:
+    async def _haproxy(self, rules: Firewall) -> None:
         host = self._host
         config = self._path(HAPROXY_CONFIG)
         program = shutil.which("haproxy", path=os.pathsep.join((os.environ.get("PATH", ""), SYSTEM_PATH)))
@@ -144,30 +153,35 @@ class CloudSystem:
             )
             return
         for start in range(HAPROXY_STARTS):
-            message = await self._run_haproxy(program, config, announce=start == 0)
+            message = await self._run_haproxy(program, config, rules, announce=start == 0)
             await host.report("failed", f"[haproxy] ended: {message}")
             await asyncio.sleep(0.1)
         raise Hung("haproxy ended too often, it is not started again")
 
-    async def _run_haproxy(self, program: str, config: Path, *, announce: bool) -> str:
+    async def _run_haproxy(self, program: str, config: Path, rules: Firewall, *, announce: bool) -> str:
         """Run it until it ends by itself; the last of what it said."""
         host = self._host
         # 0.0.0.0 would include the addresses of all other machines on this computer. Other values are used unchanged.
         own = host.hardware.address
         defaults = {name: own if value == "0.0.0.0" else value for name, value in self._defaults().items()}  # noqa: S104 - compared
         environment = {"PATH": SYSTEM_PATH, "LB_ADDRESS": own, **defaults}
+        try:
+            sockets = self._closed_ports(config, rules, environment["LB_ADDRESS"])
+        except OSError as error:
+            return f"cannot bind: {error}"
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid())),
             program,
             "-db",
             "-f",
-            str(self._with_source(config)),
+            str(self._adapted(config, sockets)),
             cwd=host.directory,
             env=environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=[each.fileno() for each in sockets.values()],
         )
         lines: list[str] = []
         report = None
@@ -181,6 +195,8 @@ class CloudSystem:
                 lines = [*lines[-9:], text]
             await process.wait()
         finally:
+            for each in sockets.values():
+                each.close()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.terminate()
@@ -193,13 +209,27 @@ class CloudSystem:
         alerts = [line for line in lines if "[ALERT]" in line] or lines[-1:]
         return f"exit status {process.returncode}: {' / '.join(alerts)}"
 
-    def _with_source(self, config: Path) -> Path:
-        """Return a copy of the configuration with which haproxy connects from the machine's address, not from one of the computer."""
+    def _closed_ports(self, config: Path, rules: Firewall, address: str) -> dict[int, socket.socket]:
+        """Return a socket for each port of haproxy's frontends that the firewall closes to others."""
+        sockets = {}
+        for port in map(int, re.findall(r'^\s+bind "\$\{LB_ADDRESS\}:(\d+)"$', config.read_text(encoding="utf-8"), re.MULTILINE)):
+            if rules.closes(port):
+                sockets[port] = socket.create_server((address, port))
+                rules.guard(sockets[port])
+        return sockets
+
+    def _adapted(self, config: Path, sockets: Mapping[int, socket.socket]) -> Path:
+        """Return a copy of the configuration with which haproxy connects from the machine's address, not from one of the computer.
+
+        It takes over these sockets: the sandbox applies the rules of the firewall to them.
+        """
         copy = config.with_suffix(".sandbox")
         copy.touch(mode=0o600)
         lines = re.sub(
             r"^(defaults\b.*)$", rf"\1\n  source {self._host.hardware.address}", config.read_text(encoding="utf-8"), flags=re.MULTILINE
         )
+        for port, each in sockets.items():
+            lines = lines.replace(f'bind "${{LB_ADDRESS}}:{port}"', f"bind fd@{each.fileno()}")
         copy.write_text(lines, encoding="utf-8")
         return copy
 
@@ -224,3 +254,9 @@ class CloudSystem:
             return {}
         pairs = (line.strip().partition("=") for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith("#"))
         return {key.removeprefix("export ").strip(): value.strip().strip("\"'") for key, equals, value in pairs if equals}
+
+
+def _enabled_units(commands: Iterable[Any]) -> list[str]:
+    """Return the units that a cloud-config's ``runcmd`` enables and starts."""
+    start = ["systemctl", "enable", "--now"]
+    return [str(unit) for command in commands if isinstance(command, list) and command[:3] == start for unit in command[3:]]

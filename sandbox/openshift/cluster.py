@@ -77,7 +77,7 @@ class Cluster:
         self.assets = assets
         self.clock = clock
         self.address = address
-        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets)
+        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets, self._api_server_address)
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
         self.etcd = Etcd(directory / "etcd-members.json", self._running_etcd_members)
@@ -101,6 +101,10 @@ class Cluster:
     def version(self) -> str:
         """The release that the cluster runs or is upgraded to; at first that of the installer."""
         return self._upgraded_to or self.assets.version
+
+    def _api_server_address(self) -> str:
+        """Return the address of a machine whose API server runs, empty for none."""
+        return next((member.address for member in self.members.values() if member.device_id in self.on and member.address), "")
 
     @property
     def is_upgraded(self) -> bool:

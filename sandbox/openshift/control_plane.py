@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Final
 
 from metal_api.process import Child
-from sandbox.openshift import pki
+from sandbox.openshift import egress, pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
+from sandbox.openshift.egress import Egress
 
 _logger = logging.getLogger(__name__)
 
@@ -68,9 +69,12 @@ class ControlPlaneError(Exception):
 
 
 class ControlPlane:
-    """``directory`` holds everything (data, keys, logs) across restarts; ``address`` is the internal one."""
+    """``directory`` holds everything (data, keys, logs) across restarts; ``address`` is the internal one.
 
-    def __init__(self, directory: Path, binaries: Binaries, address: str, assets: Assets) -> None:
+    ``machine_address`` returns that of a machine from which the API server connects to kubelets, empty for none.
+    """
+
+    def __init__(self, directory: Path, binaries: Binaries, address: str, assets: Assets, machine_address: Callable[[], str] = str) -> None:
         self._directory = directory
         self._address = address
         self._assets = assets
@@ -80,6 +84,7 @@ class ControlPlane:
         self._rotation: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._pki = directory / "pki"
+        self._egress = Egress(directory, machine_address)
         self._etcd = self._child("etcd", self._etcd_command)
         self._apiserver = self._child("kube-apiserver", self._apiserver_command)
         self._controllers = self._child("kube-controller-manager", self._controllers_command)
@@ -116,6 +121,7 @@ class ControlPlane:
             self._port = _free_port(self._address)
             api: ClusterAPI | None = None
             try:
+                await self._egress.open()
                 await self._etcd.start()
                 await self._apiserver.start()
                 api = await self._until_ready(certificate)
@@ -155,6 +161,7 @@ class ControlPlane:
         # Open watches hold a graceful end for long; nobody is left to be served, and it keeps nothing that could be lost.
         await self._apiserver.stop(patience=0)
         await self._etcd.stop()
+        await self._egress.close()
 
     async def _until_ready(self, certificate: tuple[Path, Path]) -> ClusterAPI:
         deadline = time.monotonic() + _START_LIMIT
@@ -329,6 +336,7 @@ class ControlPlane:
             f"--secure-port={self._port}",
             f"--advertise-address={self._address}",
             "--endpoint-reconciler-type=none",
+            f"--egress-selector-config-file={egress.CONFIGURATION}",
             "--etcd-servers=unix://etcd:1",
             f"--service-cluster-ip-range={','.join(services)}",
             f"--tls-cert-file=pki/{default}.crt",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable
 
 from sandbox.loopback import is_of_device, is_private
@@ -15,7 +16,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Forward:
-    """``target`` gives (address, port) for each new connection, or None while there is no server: then it is cut at once."""
+    """Forwards with the source address of the client, as routers do: firewalls behind it see who connects.
+
+    ``target`` gives (address, port) for each new connection, or None while there is no server: then it is cut at once.
+    """
 
     def __init__(self, target: Callable[[], tuple[str, int] | None]) -> None:
         self._target = target
@@ -28,6 +32,11 @@ class Forward:
         loop = asyncio.get_running_loop()
         accepts = is_of_device if is_private(address) else None
         self._servers.append(await loop.create_server(lambda: _Near(self, accepts), address, port, reuse_address=True))
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """The sockets that listen."""
+        return tuple(each for server in self._servers for each in server.sockets)
 
     async def close(self) -> None:
         """Stop listening and cut all connections: the machine is off."""
@@ -50,7 +59,9 @@ class Forward:
             near.cut()
             return
         try:
-            await asyncio.get_running_loop().create_connection(lambda: _Far(self, near), *target)
+            # Other addresses than loopback ones are of another computer.
+            source = (near.source, 0) if near.source.startswith("127.") else None
+            await asyncio.get_running_loop().create_connection(lambda: _Far(self, near), *target, local_addr=source)
         except OSError as error:
             _logger.debug("cannot reach %s:%d: %s", *target, error)
             near.cut()
@@ -117,6 +128,7 @@ class _Near(_End):
     def __init__(self, forward: Forward, accepts: Callable[[str], bool] | None = None) -> None:
         super().__init__(forward)
         self._accepts = accepts
+        self.source = ""
         self._early = bytearray()
 
     def data_received(self, data: bytes) -> None:
@@ -137,7 +149,8 @@ class _Near(_End):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        if self._accepts is not None and not self._accepts(str(transport.get_extra_info("peername")[0])):
+        self.source = str((transport.get_extra_info("peername") or ("",))[0])
+        if self._accepts is not None and not self._accepts(self.source):
             self.cut()
             return
         # Nothing is read before there is somewhere to send it.

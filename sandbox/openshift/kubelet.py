@@ -34,6 +34,7 @@ from starlette.websockets import WebSocket
 
 from metal_api.listener import CLIENT, Listener
 from sandbox.machines import Machine
+from sandbox.machines.firewall import Firewall
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
@@ -118,6 +119,7 @@ class KubeletConfig:
     """Flags that a unit before the kubelet appends to its command until the machine has joined."""
     network: NodeNetwork | None = None
     """The network that a unit before the kubelet has configured; without it the node address is the one of DHCP."""
+    firewall: Firewall | None = None
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> KubeletConfig:
@@ -515,6 +517,8 @@ class Kubelet:
             await self._listener.close()
         listener = Listener(self._application, websockets=True)
         await listener.open(self._network.address, PORT, context)
+        if self._config.firewall is not None:
+            self._config.firewall.guard(*listener.sockets)
         self._listener = listener
 
     async def _call(self, method: str, path: str, body: Object | None = None, *, token: bool = False, content_type: str = "") -> Object:

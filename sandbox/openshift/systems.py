@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from metal_api.listener import Listener
 from sandbox.machines import Machine, System, SystemFactory
+from sandbox.machines.firewall import Firewall
+from sandbox.machines.firewall import Settings as FirewallSettings
 from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
@@ -73,7 +75,9 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
         try:
             files = files_of(config)
             if any(path.startswith(f"{INSTALL_FOLDER}/") for path in files):
-                return BootstrapSystem(machine, clusters, Assets.from_ignition(config), files, NetworkScript.of(config))
+                return BootstrapSystem(
+                    machine, clusters, Assets.from_ignition(config), files, NetworkScript.of(config), _firewall_settings(config, files)
+                )
             if KUBECONFIG in files:
                 return NodeSystem(
                     machine,
@@ -82,6 +86,7 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
                     kubelet,
                     files,
                     script=NetworkScript.of(config),
+                    firewall=_firewall_settings(config, files),
                     announced=kube_vip.announced_address(config, files),
                 )
         except AssetError as error:
@@ -89,6 +94,11 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
         return IdleSystem(machine, f"nothing of OpenShift in the Ignition config; files: {', '.join(sorted(files)) or 'none'}")
 
     return make
+
+
+def _firewall_settings(config: Mapping[str, Any], files: Mapping[str, bytes]) -> FirewallSettings | None:
+    units = (config.get("systemd") or {}).get("units") or []
+    return FirewallSettings.read(files, {str(unit["name"]) for unit in units if unit.get("enabled")})
 
 
 class IdleSystem:
@@ -108,10 +118,18 @@ class IdleSystem:
 class BootstrapSystem:
     """The bootstrap machine: a temporary control plane, a machine config server for masters, an approver without checks."""
 
-    def __init__(
-        self, machine: Machine, clusters: Clusters, assets: Assets, files: Mapping[str, bytes], script: NetworkScript | None = None
+    def __init__(  # noqa: PLR0913, PLR0917 - what the machine is made of
+        self,
+        machine: Machine,
+        clusters: Clusters,
+        assets: Assets,
+        files: Mapping[str, bytes],
+        script: NetworkScript | None = None,
+        firewall: FirewallSettings | None = None,
     ) -> None:
         self._script = script
+        self._network = NodeNetwork(machine.hardware.address)
+        self._firewall = Firewall(machine, firewall, lambda: self._network.addresses)
         self._machine = machine
         self._clusters = clusters
         self._assets = assets
@@ -121,14 +139,14 @@ class BootstrapSystem:
         machine = self._machine
         cluster = self._clusters.made_from(self._assets)
         machine.console("Starting release-image.service, node-image-pull.service")
-        network = await node_network(machine, self._script)
-        async with _membership(cluster, machine, "bootstrap", network):
+        network = self._network = await node_network(machine, self._script)
+        async with self._firewall.following(), _membership(cluster, machine, "bootstrap", network):
             if not cluster.has_reached(MANIFESTS_APPLIED):
                 await machine.clock.sleep(_IMAGE_PULL)
                 await self._pull()
                 machine.console("bootkube.sh: starting temporary control plane")
                 await machine.clock.sleep(_BOOTKUBE_START)
-            async with _serving(cluster, machine, cluster.bootstrap_config):
+            async with _serving(cluster, machine, cluster.bootstrap_config, self._firewall):
                 machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
                 if not cluster.has_reached(MANIFESTS_APPLIED):
                     await _persist(machine, "apply manifests", cluster.set_up)
@@ -186,11 +204,13 @@ class NodeSystem:
         files: Mapping[str, bytes],
         *,
         script: NetworkScript | None = None,
+        firewall: FirewallSettings | None = None,
         announced: str = "",
     ) -> None:
         self._announced = announced
         self._script = script
         self._network = NodeNetwork(machine.hardware.address)
+        self._firewall = Firewall(machine, firewall, lambda: self._network.addresses)
         self._machine = machine
         self._files = files
         self._clusters = clusters
@@ -210,7 +230,12 @@ class NodeSystem:
             self._pivoted.touch()
             await machine.clock.sleep(_REBOOT / 2)
         self._network = await node_network(machine, self._script)
-        self._config = replace(self._config, network=self._network)
+        self._config = replace(self._config, network=self._network, firewall=self._firewall)
+        async with self._firewall.following():
+            await self._services()
+
+    async def _services(self) -> None:
+        machine = self._machine
         machine.console("Starting kubelet.service")
         if not self._config.is_control_plane:
             async with asyncio.TaskGroup() as group:
@@ -267,7 +292,10 @@ class NodeSystem:
             return
         # Its etcd member speaks with the others at its node address.
         await self._network.until_connected(machine)
-        async with _membership(cluster, machine, "control-plane", self._network), _serving(cluster, machine, cluster.cluster_config):
+        async with (
+            _membership(cluster, machine, "control-plane", self._network),
+            _serving(cluster, machine, cluster.cluster_config, self._firewall),
+        ):
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
@@ -339,7 +367,7 @@ async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[A
 
 @contextlib.asynccontextmanager
 async def _serving(
-    cluster: Cluster, machine: Machine, config_for: Callable[[str], Awaitable[machine_config_server.Config]]
+    cluster: Cluster, machine: Machine, config_for: Callable[[str], Awaitable[machine_config_server.Config]], firewall: Firewall
 ) -> AsyncIterator[None]:
     """Serve 6443 (forwarded to the real API) and 22623 at all addresses of the machine while inside."""
     pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
@@ -352,6 +380,7 @@ async def _serving(
         await _until_open(machine, port, lambda: listener.open(address, port, server_context(pair)))
         for other, (number, forward) in itertools.product(others, forwards.items()):
             await _until_open(machine, number, partial(forward.open, other, number))
+        firewall.guard(*listener.sockets, *(each for forward in forwards.values() for each in forward.sockets))
 
     async def close_ports() -> None:
         await listener.close()

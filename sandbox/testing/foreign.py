@@ -1,8 +1,9 @@
-"""An unauthorized client in the network of a cluster's machines.
+"""An unauthorized client on a machine of a cluster.
 
 The machine config server returns the workers' Ignition config, and with it the bootstrap token, to every client. In a real cluster too,
-only the network protects that token (OpenShift blocks 22623 for pods). With it a client may *file* CSRs for any node name, so each CSR has
-to be checked before its approval. The demo and the end-to-end tests file some to test our checks.
+only the network protects that token: the firewall of the nodes, and OpenShift, which blocks 22623 for pods. A program on a machine of the
+cluster gets the token, and with it may *file* CSRs for any node name, so each CSR has to be checked before its approval. The demo and the
+end-to-end tests file some to test our checks.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 
 class UnauthorizedClient:
-    """A client with the cluster's name and the pointer in ``worker.ign``, like any machine that boots as a worker."""
+    """A client with the cluster's name and the pointer in ``worker.ign``, at the address of a machine of the cluster."""
 
     def __init__(self, cluster: str, pointer: Path, names: Names) -> None:
         self.cluster = cluster
@@ -41,7 +42,8 @@ class UnauthorizedClient:
         """Return the kubeconfig in the workers' Ignition config of the machine config server."""
         host = f"api-int.{self.cluster}"
         trust = ssl.create_default_context(cadata=self._pem)
-        answer = Endpoint(host, self._names.addresses(host)[0], 22623, trust).request("GET", "/config/worker")
+        source = next(iter(self._names.addresses(f"nodes.{self.cluster}")), None)
+        answer = Endpoint(host, self._names.addresses(host)[0], 22623, trust, source).request("GET", "/config/worker")
         answer.raise_for_status()
         files = {file["path"]: file for file in answer.json()["storage"]["files"]}
         content = data_url(files["/etc/kubernetes/kubeconfig"]["contents"]["source"])

@@ -36,17 +36,22 @@ class Names:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An HTTPS service of the cluster: connects to ``address``, expects the certificate of ``host``."""
+    """An HTTPS service of the cluster: connects to ``address``, expects the certificate of ``host``.
+
+    ``source``: address to connect from, that of the computer without it.
+    """
 
     host: str
     address: str
     port: int
     trust: ssl.SSLContext
+    source: str | None = None
 
     def request(self, method: str, path: str, *, token: str | None = None, body: Any = None) -> httpx.Response:
         headers = {"Host": f"{self.host}:{self.port}"} | ({"Authorization": f"Bearer {token}"} if token else {})
         url = f"https://{self.address}:{self.port}{path}"
-        with httpx.Client(verify=self.trust, timeout=20, trust_env=False) as client:
+        transport = httpx.HTTPTransport(verify=self.trust, trust_env=False, local_address=self.source)
+        with httpx.Client(transport=transport, timeout=20, trust_env=False) as client:
             try:
                 return client.request(method, url, headers=headers, json=body, extensions={"sni_hostname": self.host})
             except httpx.TransportError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import stat
 import uuid
 from collections.abc import Callable, Iterator
@@ -206,6 +207,16 @@ def test_only_machines_of_the_inventory_joined(user: User, installed: Installed)
             assert name in installed.run.output, f"{name} was not named"
         elif "Approved" in conditions and request["spec"]["username"].startswith("system:node:"):
             assert request["spec"]["username"] in machines
+
+
+def test_ports_of_nodes_are_closed_to_the_controller(user: User, installed: Installed) -> None:
+    """An install needs no access to them: the firewall of the nodes is the default."""
+    for name in ("master-0", "worker-0"):
+        (address,) = user.names.addresses(f"{name}.{NAME}")
+        for port in (10250, *([22623] if name == "master-0" else [])):
+            with pytest.raises(TimeoutError):
+                socket.create_connection((address, port), timeout=1)
+            socket.create_connection((address, port), timeout=5, source_address=(address, 0)).close()
 
 
 def test_the_api_answers_after_the_bootstrap_device_is_deleted(user: User, installed: Installed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 from ipaddress import ip_interface
 from pathlib import Path
@@ -57,16 +58,22 @@ def decoy(user: User) -> str:
 def serving_addresses(user: User, name: str) -> set[str]:
     """Return the IP addresses in the certificate that the kubelet of a node serves with."""
     (address, *_others) = node_addresses(user)[name]
-    pem: str = until(lambda: certificate_at(address, 10250), what=f"the kubelet of {name} serves at {address}")
+    pem: str = until(lambda: certificate_at(address, 10250, source=address), what=f"the kubelet of {name} serves at {address}")
     names = x509.load_pem_x509_certificate(pem.encode()).extensions.get_extension_for_class(x509.SubjectAlternativeName)
     return {str(found) for found in names.value.get_values_for_type(x509.IPAddress)}
 
 
-def certificate_at(address: str, port: int) -> str:
-    """Return the certificate, PEM, that the controller gets at an address; empty if no TLS server answers."""
+def certificate_at(address: str, port: int, source: str = "127.0.0.1") -> str:
+    """Return the certificate, PEM, that a client gets at an address; empty if no TLS server answers. ``source``: that of the controller."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        return ssl.get_server_certificate((address, port), timeout=10)
-    except (ssl.SSLError, ConnectionError):
+        with (
+            socket.create_connection((address, port), timeout=3, source_address=(source, 0)) as connection,
+            context.wrap_socket(connection) as secured,
+        ):
+            return ssl.DER_cert_to_PEM_cert(secured.getpeercert(binary_form=True) or b"")
+    except (ssl.SSLError, ConnectionError, TimeoutError):
         return ""
 
 

@@ -43,9 +43,9 @@ def asked(user: User, path: str) -> int:
     return sum(entry["status"] in (201, 202) for entry in journal)
 
 
-def answers(address: str, port: int) -> bool:
+def answers(address: str, port: int, source: str = "127.0.0.1") -> bool:
     try:
-        socket.create_connection((address, port), timeout=1).close()
+        socket.create_connection((address, port), timeout=1, source_address=(source, 0)).close()
     except OSError:
         return False
     return True
@@ -110,7 +110,8 @@ def test_the_reused_device_keeps_nothing_of_the_bootstrap(user: User, cut_off: d
     address = next(entry["address"] for entry in cut_off["ip_addresses"] if entry["public"] and entry["address_family"] == 4)
     assert not answers(address, 6443)
     assert not answers(address, 22623)
-    assert answers(address, 10250), "the kubelet of a worker"
+    assert answers(address, 10250, source=address), "the kubelet of a worker"
+    assert not answers(address, 10250), "the firewall of the nodes"
     disks = (user.sandbox.directory / "machines" / cut_off["id"] / "disks").glob("*.json")
     content = "".join(path.read_text(encoding="utf-8") for path in disks)
     assert "worker" in content

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,44 @@ async def test_haproxy_follows_names(centre: DataCentre) -> None:
             centre.name("api-members.demo.metal.test", *addresses)
             while (await client.get(f"http://127.64.9.1:{port}/hello")).status_code != status:  # noqa: ASYNC110 - haproxy tells nobody
                 await asyncio.sleep(0.05)
+
+
+def connects(port: int, source: str) -> bool:
+    try:
+        socket.create_connection(("127.64.9.1", port), timeout=1, source_address=(source, 0)).close()
+    except TimeoutError:
+        return False
+    return True
+
+
+UNITS = ["node-firewall.service", "node-firewall.timer"]
+
+
+@pytest.mark.debian("haproxy")
+@pytest.mark.parametrize(
+    ("packages", "units", "is_closed"), [(["nftables"], UNITS, True), ([], UNITS, False), (["nftables"], UNITS[:1], False)]
+)
+async def test_haproxy_behind_the_firewall_of_the_nodes(centre: DataCentre, packages: list[str], units: list[str], is_closed: bool) -> None:
+    port, other = free_port(), free_port()
+    centre.web.answers["/hello"] = b"from behind"
+    listening = f'frontend other\n  bind "${{LB_ADDRESS}}:{other}"\n  default_backend out\n'
+    settings = f'NODES_RECORD="nodes.demo.metal.test"\nSOURCES="127.64.9.96/27"\nTCP_PORTS="9, {port}-{port}"\nUDP_PORTS=""\n'
+    files = {
+        "/etc/haproxy/haproxy.cfg": haproxy_config(port, centre.web.port) + listening,
+        "/etc/node-firewall.conf": settings,
+        "/usr/local/bin/node-firewall": "#!/bin/sh\n",
+    }
+    written = [{"path": path, "content": content} for path, content in files.items()]
+    runcmd = [["systemctl", "enable", "--now", *units]]
+    centre.name("nodes.demo.metal.test", "127.64.9.1", "127.64.9.77")
+    centre.userdata(cloud_config(packages=["haproxy", *packages], write_files=written, runcmd=runcmd))
+    await centre.machines.install(ubuntu())
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=8, local_address="127.64.9.77")) as client:
+        await centre.until(lambda: any("[haproxy] started" in message for _unused, message in centre.events))
+        assert (await client.get(f"http://127.64.9.1:{port}/hello")).text == "from behind"
+    reached = [await asyncio.to_thread(connects, port, source) for source in ("127.64.9.77", "127.64.9.100", "127.64.9.1", "127.0.0.1")]
+    assert reached == [True, True, True, not is_closed]
+    assert await asyncio.to_thread(connects, other, "127.0.0.1")
 
 
 @pytest.mark.debian("haproxy")

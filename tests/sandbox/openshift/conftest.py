@@ -22,6 +22,10 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import (
+    node_firewall,
+    with_bootstrap_firewall,
+)
 from metal_api.core.clock import Clock
 from metal_api.core.machines import Attachment, Drive, Hardware
 from sandbox.dns import DynamicZone, Server
@@ -40,6 +44,21 @@ from tests.registries import Registries
 DOMAIN = "demo.metal.test"
 IGNITION_ACCEPTS = "application/vnd.coreos.ignition+json;version=3.4.0, */*;q=0.1"
 MASTERS = 3
+NODES_RECORD = f"nodes.{DOMAIN}"
+FIREWALL_FILES = Path(__file__).resolve().parents[3] / "roles/ignition/files"
+FIREWALL = {
+    "cluster": DOMAIN,
+    "cluster_networks": [{"cidr": "10.128.0.0/14"}],
+    "node_firewall": {
+        "enabled": True,
+        "sources": [],
+        **{
+            name: (FIREWALL_FILES / f"node-firewall.{kind}").read_text()
+            for name, kind in (("script", "sh"), ("service", "service"), ("timer", "timer"))
+        },
+    },
+}
+"""What the manifests of the firewall of the nodes are made from."""
 
 
 class PretendedMachine:
@@ -135,6 +154,7 @@ class Lab:
             operating_system="custom_ipxe",
         )
         self.names[hardware.hostname] = [hardware.address]
+        self.names.setdefault(NODES_RECORD, []).append(hardware.address)
         self.machines[name] = PretendedMachine(hardware, self.clock, directory, self.names, self.outside)
         return self.machines[name]
 
@@ -241,8 +261,10 @@ def ignition(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (directory / "openshift" / "99-dated.yaml").write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dated, namespace: default, annotations: {example.com/since: 2026-11-01}}\n"
     )
+    for manifest in node_firewall(FIREWALL):
+        (directory / "openshift" / f"{manifest['metadata']['name']}.yaml").write_text(yaml.safe_dump(manifest))
     assert cli.main(["create", "ignition-configs", "--dir", str(directory), "--log-level", "error"]) == 0
-    config: dict[str, Any] = json.loads((directory / "bootstrap.ign").read_text())
+    config: dict[str, Any] = json.loads(with_bootstrap_firewall((directory / "bootstrap.ign").read_text(), FIREWALL))
     return config
 
 

@@ -40,6 +40,7 @@ from sandbox.openshift.resources import (
     is_ready,
 )
 from sandbox.openshift.workloads import STOPS_AFTER
+from tests.sandbox.openshift.conftest import NODES_RECORD
 
 if TYPE_CHECKING:
     from tests.sandbox.openshift.conftest import Lab
@@ -167,6 +168,39 @@ async def test_machine_config_server_has_the_name_api_int_only(lab: Lab) -> None
     address = lab.machines["master-0"].hardware.address
     with pytest.raises(httpx.ConnectError, match="certificate"):
         await lab.machines["worker-0"].http.request("GET", f"https://{address}:22623/healthz", ca_pem=lab.assets.certificate("root-ca"))
+
+
+async def test_nodes_are_closed_to_what_is_no_machine_of_the_cluster(lab: Lab, eventually: Eventually) -> None:
+    """By the firewall in their MachineConfigs, which accepts what the record lists."""
+    master, worker = lab.machines["master-0"].hardware.address, lab.machines["worker-0"].hardware.address
+
+    def connects(port: int, source: str) -> bool:
+        try:
+            socket.create_connection((master, port), timeout=1, source_address=(source, 0)).close()
+        except TimeoutError:
+            return False
+        return True
+
+    async def reaches(source: str) -> list[bool]:
+        return [await asyncio.to_thread(connects, port, source) for port in (6443, 22623, 10250)]
+
+    assert await reaches("127.0.0.1") == [True, False, False]
+    assert await reaches(worker) == await reaches(master) == [True, True, True]
+    listed = lab.names[NODES_RECORD]
+    lab.names[NODES_RECORD] = [address for address in listed if address != worker]
+
+    async def shut() -> bool:
+        return await reaches(worker) == [True, False, False]
+
+    await eventually(shut, what="the worker that is not in the record any more is refused")
+    lab.names[NODES_RECORD] = []
+    assert await reaches("127.0.0.1") == [True, False, False], "without DNS the last addresses stay in use"
+    lab.names[NODES_RECORD] = listed
+
+    async def open_again() -> bool:
+        return await reaches(worker) == [True, True, True]
+
+    await eventually(open_again, what="the worker is accepted again")
 
 
 async def test_each_master_runs_a_machine_config_server(lab: Lab, eventually: Eventually) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import devices_by_node
 
 PLATFORMS = ("None", "External", "BareMetal", "")
 """Platforms whose nodes join without a cloud provider that knows their machines. Empty: the cluster reports none."""
@@ -44,7 +45,7 @@ def adoption_lines(
     running: Object, nodes: Sequence[Object], machines: Mapping[str, Sequence[Object]], devices: Sequence[Object], cluster: str
 ) -> list[str]:
     """Return the cluster, its nodes with the devices that they run on, and what is managed from now on."""
-    by_name = {str(device["hostname"]).lower(): device for device in devices}
+    by_name = devices_by_node([device for device in devices if device.get("state") not in DELETING_STATES], nodes)
     workers = [machine["hostname"] for machine in machines.get("workers", ())]
     names = {node["name"] for node in nodes}
     lines = [

@@ -182,6 +182,18 @@ def named_by_nodes(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping
     ]
 
 
+def devices_by_node(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the devices of ``named_by_nodes`` by that name: of several that of the Node. Devices without a name are left out."""
+    devices = list(devices)
+    identities = identify(nodes, devices)
+    found: dict[str, dict[str, Any]] = {}
+    # Those of Nodes last, in the place of others with their name.
+    for device in sorted(devices, key=lambda device: bool(identities.node_of(str(device["id"])))):
+        name = identities.node_of(str(device["id"])) or str(device.get("hostname") or "").lower()
+        found[name] = {**device, "hostname": name}
+    return {name: device for name, device in found.items() if name}
+
+
 def of_another_device(node_device_id: str, device_id: str) -> str:
     """Return why a Node that records a device is not of the device with its name; empty if it may be. Empty ids are unknown."""
     if not node_device_id or not device_id or node_device_id == device_id:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify, named_by_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import devices_by_node, identify
 
 GROUPS = ("workers", "control_plane")
 COMMAND = "ansible-playbook replace.yml -e openshift_replace={name}"
@@ -34,7 +34,7 @@ class Fleet:
         self.groups = {group: list(machines[group]) for group in GROUPS}
         devices, nodes = [device for device in devices if device.get("state") not in DELETING_STATES], list(nodes)
         identities = identify(nodes, devices)
-        self.devices = {device["hostname"]: device for device in named_by_nodes(devices, nodes) if device["hostname"]}
+        self.devices = devices_by_node(devices, nodes)
         self.nodes = {
             str(node["name"]): node for node in nodes if identities.device_of(node["name"]) is not None or node["name"] not in self.devices
         }

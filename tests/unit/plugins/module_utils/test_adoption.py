@@ -55,6 +55,13 @@ def test_every_node_is_listed_with_whether_it_is_managed() -> None:
     assert f"Problem:      worker-1.{CLUSTER} are nodes already" in text
 
 
+def test_a_node_is_on_the_device_that_it_records_whatever_its_name() -> None:
+    """As cloud-provider-equinix-metal records it: names of nodes and devices differ in clusters that were installed in another way."""
+    node = {"name": f"worker-1.{CLUSTER}", "control_plane": False, "device_id": "id-box"}
+    text = "\n".join(adoption_lines(RUNNING, [node], {}, [device("box"), device("worker-1")], CLUSTER))
+    assert f"worker-1.{CLUSTER}  worker         device id-box, without the ownership tag" in text
+
+
 def test_the_records_of_an_adopted_clusters_services_are_left_alone() -> None:
     devices = [device("worker-9", TAG, "openshift-role=worker")]
     for state, values in (("present", ["192.0.2.9"]), ("absent", [])):

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, recorded_device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import (
+    devices_by_node,
     identify,
     named_by_nodes,
     of_another_device,
@@ -163,3 +164,10 @@ def test_a_node_that_records_another_device() -> None:
     assert of_another_device("A", "B") == "it is of device A, and device B has its name now"
     for pair in (("A", "A"), ("", "B"), ("A", "")):
         assert of_another_device(*pair) == ""
+
+
+def test_of_two_devices_of_one_name_that_of_the_node_is_its() -> None:
+    devices = [device("A", "box"), device("B", "w1"), device("C", None)]
+    for ordered in (devices, devices[::-1]):
+        found = devices_by_node(ordered, [node("w1", "A")])
+        assert {name: each["id"] for name, each in found.items()} == {"w1": "A"}

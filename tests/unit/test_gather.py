@@ -17,6 +17,7 @@ MODULE = "equinix_metal.openshift.csr_approval"
 DEVICES = {
     "devices": [
         {
+            "id": f"id-{name}",
             "hostname": f"{name}.demo.metal.test",
             "tags": ["openshift-cluster=demo.metal.test", f"openshift-role={role}"],
             "addresses": {"public_ipv4": f"192.0.2.{number}"},

@@ -911,7 +911,10 @@ def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, An
         )
     facts = [device_result(device) for device in listing]
     chosen = [device for device in facts if set(tags) <= set(device["tags"])]
-    for option, name in (("hostnames", "hostname"), ("states", "state")):
-        if params[option] is not None:
-            chosen = [device for device in chosen if device[name] in params[option]]
+    if params["hostnames"] is not None:
+        # As in metal_device: the Metal API keeps capitals, which no DNS name distinguishes.
+        hostnames = {str(name).lower() for name in params["hostnames"]}
+        chosen = [device for device in chosen if str(device["hostname"] or "").lower() in hostnames]
+    if params["states"] is not None:
+        chosen = [device for device in chosen if device["state"] in params["states"]]
     return {"devices": sorted(chosen, key=lambda device: (str(device["hostname"]), str(device["id"])))}

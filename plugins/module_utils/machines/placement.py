@@ -60,10 +60,10 @@ def metros_of(machines: Iterable[Mapping[str, Any]], devices: Iterable[Mapping[s
 
     A machine whose device exists is in the metro of that device only. ``devices``: as ``metal_device_info`` returns them.
     """
-    existing = {device.get("hostname"): str(device["metro"]).lower() for device in devices if device.get("metro")}
+    existing = {str(device.get("hostname") or "").lower(): str(device["metro"]).lower() for device in devices if device.get("metro")}
     found: set[str] = set()
     for machine in machines:
-        if (metro := existing.get(machine.get("hostname"))) is not None:
+        if (metro := existing.get(str(machine.get("hostname") or "").lower())) is not None:
             found.add(metro)
         else:
             own = Place(str(machine.get("metro") or "").lower(), str(machine.get("plan") or ""))

@@ -154,7 +154,7 @@ class MachineWatch:
         return [*ordered, *ordered][first : first + AT_ONCE]
 
     def _devices(self) -> dict[str, Mapping[str, Any]]:
-        """Return the existing machines by host name."""
+        """Return the existing machines by host name in lower case, as Nodes have it."""
         params = self._params
         listed = self._client.read_list(
             f"projects/{params['project_id']}/devices",
@@ -163,7 +163,10 @@ class MachineWatch:
             doing="see how far the machines are",
         )
         tags = set(params["ownership_tags"])
-        ours = [device for device in listed if tags <= set(device.get("tags") or []) and device.get("hostname") in params["machines"]]
+        owned = [
+            {**device, "hostname": str(device.get("hostname") or "").lower()} for device in listed if tags <= set(device.get("tags") or [])
+        ]
+        ours = [device for device in owned if device["hostname"] in params["machines"]]
         # Of two devices with one name, one that is being deleted does not count.
         ours.sort(key=lambda device: device.get("state") not in DELETING_STATES)
         return {str(device["hostname"]): device for device in ours}

@@ -68,6 +68,12 @@ def test_only_pending_devices_of_the_cluster_are_reported() -> None:
     assert [text.split(",")[0] for text in watch.poll(["a"])] == ["machine b is active"]
 
 
+def test_a_device_whose_name_has_capitals_is_that_of_its_node() -> None:
+    watch = MachineWatch(Service([device("A"), device("b")], {"id-A": [GOOD], "id-b": [GOOD]}), PARAMS)  # type: ignore[arg-type]
+    assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
+    assert watch.lost == {}
+
+
 def test_a_failed_device_ends_the_wait_with_its_reason() -> None:
     watch = MachineWatch(Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD, GOOD]}), PARAMS)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match=r"b stopped .* Ignition error: hash \(07:11:00Z\)"):

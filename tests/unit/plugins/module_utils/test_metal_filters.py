@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import PLAN_OPTIONS, plans
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from tests.unit.plugins.module_utils.fake_client import FakeClient
@@ -44,6 +45,17 @@ def test_projects(given: dict[str, Any], found: list[str]) -> None:
     answer = find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, **given))
     assert [project["id"] for project in answer["projects"]] == found
     assert (answer["project"] is not None) is (given == {})
+
+
+@pytest.mark.parametrize(
+    ("hostnames", "found"), [(["worker-0"], ["1"]), (["WORKER-0", "worker-1"], ["1", "2"]), ([], []), (None, ["1", "2"])]
+)
+def test_devices_by_host_name_without_case(hostnames: list[str] | None, found: list[str]) -> None:
+    """As metal_device finds them."""
+    devices = [{"id": "1", "hostname": "Worker-0", "tags": []}, {"id": "2", "hostname": "worker-1", "tags": []}]
+    client = FakeClient({"projects/1/devices": devices})
+    answer = find_devices(client, options(DEVICE_INFO_OPTIONS.argument_spec, hostnames=hostnames))
+    assert [device["id"] for device in answer["devices"]] == found
 
 
 def test_a_missing_project_is_an_error_with_the_next_steps() -> None:

@@ -161,4 +161,5 @@ def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:
     assert metros_of(machines) == ["am", "da", "ny", "sv"]
     # A device stays where it is, whatever its machine may be placed in.
     assert metros_of(machines[1:2], [{"hostname": "b", "metro": "ny"}, {"hostname": "other", "metro": "mr"}]) == ["ny"]
+    assert metros_of(machines[1:2], [{"hostname": "B", "metro": "ny"}]) == ["ny"], "the Metal API keeps capitals"
     assert metros_of([]) == []

@@ -187,7 +187,17 @@ def host_names(context: Context) -> Finding:
     names = [machine["hostname"] for machine in context.machines]
     # kubernetes.io/hostname is a label of the node, and the value of a label has 63 characters at most.
     invalid = [name for name in names if not NAME.fullmatch(name) or len(name) > 63]
-    return passed_if(not invalid, listed(dict.fromkeys(invalid)) or "valid node names")
+    if invalid:
+        return failed(listed(dict.fromkeys(invalid)))
+    # A name with dots may be a FQDN of another domain. Those of this cluster end with its domain, and are not extended.
+    named = {str(each.get("inventory_hostname") or "").lower(): each["hostname"] for each in context.machines}
+    extended = [f"{name} becomes {hostname}" for name, hostname in named.items() if "." in name and name != hostname]
+    if extended:
+        return warning(
+            f"names with dots that do not end with .{context.cluster}, which is appended: {listed(extended)}",
+            f"rename hosts with another domain, or let the names end with .{context.cluster}",
+        )
+    return passed("valid node names")
 
 
 def plan_and_metro(context: Context) -> Finding:

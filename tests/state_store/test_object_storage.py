@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,6 +91,40 @@ def test_a_folder_is_saved_when_it_has_changed_and_restored_elsewhere(storage: M
     assert names(storage) == stored
     assert play(storage, first, "remove", "remove")[0] == 0
     assert names(storage) == []
+
+
+def test_an_install_that_was_only_begun_is_saved_and_restored(storage: Method, tmp_path: Path) -> None:
+    """As after its first object at the Metal API, which is created before the Ignition files."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    (first / "project").write_text("5f1a4f6e\n", encoding="utf-8")
+    code, output = play(storage, first, "save", "save")
+    assert code == 0, output
+    assert [name[:8] for name in names(storage)] == ["00000001"]
+    code, output = play(storage, second, "main", "main", "save")
+    assert code == 0, output
+    assert output.count(f"Restored 1 files of {CLUSTER} (infraID none, generation 1)") == 1
+    assert (second / "project").read_text(encoding="utf-8") == "5f1a4f6e\n"
+    assert play(storage, second, "remove")[0] == 0
+    assert names(storage) == []
+
+
+def test_a_playbook_that_only_reads_leaves_no_folder(storage: Method, tmp_path: Path) -> None:
+    first, second = folder_of(tmp_path / "first"), tmp_path / "second"
+    (first / "kubeconfig").write_text("of the running cluster", encoding="utf-8")
+    assert play(storage, first, "save")[0] == 0
+    code, output = play(storage, second, "main", state_store_read_only=True)
+    assert code == 0, output
+    assert f"Restored 3 files of {CLUSTER} (infraID demo-abc12, generation 1)" in output
+    assert re.search(r"localhost +: ok=\d+ +changed=0 ", output)
+    assert not second.exists()
+    # A folder with an install is used as it is, also if the store has a newer generation.
+    (first / "release.json").write_text("{}", encoding="utf-8")
+    assert play(storage, first, "save")[0] == 0
+    code, output = play(storage, folder_of(tmp_path / "third"), "main", state_store_read_only=True)
+    assert code == 0, output
+    assert "Restored" not in output
+    assert play(storage, first, "remove")[0] == 0
 
 
 @pytest.mark.long

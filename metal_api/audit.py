@@ -4,12 +4,15 @@
 """The audit log: every change of the state, with who caused it and when, as lines of JSON in ``audit.log`` of the state folder.
 
 Values of fields that may be secret (userdata, keys, custom data) are not in it, only their names. The file grows: rotate it with
-``copytruncate`` of logrotate, or with its own means; the server opens it for each entry.
+``copytruncate`` of logrotate, or with its own means; the server opens it for each entry. While it cannot be written, entries are kept in
+memory and written when it can be again; of more than :data:`MOST_KEPT` the oldest are lost, and a line says how many.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +23,10 @@ import orjson
 from metal_api.core.actor import ACTOR
 from metal_api.core.store import Change
 
+LOG = logging.getLogger(__name__)
+
 NAME: Final = "audit.log"
+MOST_KEPT: Final = 10_000
 
 _SHOWN: Final = frozenset(
     {
@@ -41,18 +47,57 @@ class Audit:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._kept: deque[bytes] = deque()
+        self._lost = 0
+        self._has_failed = False
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write the changes of a transaction, a line for each record."""
-        actor, now = ACTOR.get(), datetime.now(UTC).isoformat(timespec="milliseconds")
-        lines = [
-            orjson.dumps({"time": now, "who": actor.name, "from": actor.address, "request": actor.request, **entry})
+        """Write the changes of a transaction, a line for each record. An error is logged: the changes are stored in any case."""
+        actor = ACTOR.get()
+        entries = [
+            {"who": actor.name, "from": actor.address, "request": actor.request, **entry}
             for each in changes
             if (entry := _entry(each)) is not None
         ]
-        if lines:
-            with os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
-                file.write(b"\n".join([*lines, b""]))
+        if not entries:
+            return
+        self._kept += map(_line, entries)
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popleft()
+            self._lost += 1
+        lines = [_line({"what": "lost", "lines": self._lost})] if self._lost else []
+        try:
+            _append(self._path, b"".join([*lines, *self._kept]))
+        except OSError as error:
+            if not self._has_failed:
+                LOG.error("%s cannot be written, its entries are kept in memory: %s", self._path, error)  # noqa: TRY400 - its words suffice
+            self._has_failed = True
+            return
+        if self._has_failed:
+            LOG.info("%s is written again", self._path)
+        self._kept.clear()
+        self._lost, self._has_failed = 0, False
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    return orjson.dumps({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **entry}) + b"\n"
+
+
+def _append(path: Path, text: bytes) -> None:
+    """Append all of ``text``, or nothing. Raises ``OSError``."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            # Unbuffered: a full disk takes a part of it.
+            left = memoryview(text)
+            while left:
+                left = left[os.write(descriptor, left) :]
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _entry(change: Change) -> dict[str, Any] | None:

@@ -169,7 +169,11 @@ def _of_server(world: World, device: Device | None, address: str) -> str | None:
         return None
     if server.cleaning and world.environment.has_agent:
         return agent.script(world.environment.boot_url)
-    return f"#!ipxe\necho This server is not in use. Next try in 5 seconds.\nsleep 5\nchain {world.environment.boot_url}/boot.ipxe\n"
+    return _next_try(world, "This server is not in use.")
+
+
+def _next_try(world: World, reason: str) -> str:
+    return f"#!ipxe\necho {reason} Next try in 5 seconds.\nsleep 5\nchain {world.environment.boot_url}/boot.ipxe\n"
 
 
 def _warn_of_address(world: World, mac: str, address: str) -> None:
@@ -249,8 +253,12 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
                 return PlainTextResponse(str(problem), 400)
         return Response(status_code=200)
 
+    def wait() -> Response:
+        return PlainTextResponse(_next_try(world, "The boot of this server cannot be recorded now."))
+
     routes: list[BaseRoute] = [
-        HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe), methods=["GET"]),
+        # Firmware would boot the disk after an error, as after 404.
+        HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe, wait=wait if media is not None else None), methods=["GET"]),
         HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
         HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
     ]

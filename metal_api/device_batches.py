@@ -9,6 +9,7 @@ States: queued, in_progress, completed, failed (vendor's OpenAPI text); the firs
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from metal_api.accounts.members import project_of
 from metal_api.accounts.record import Project
 from metal_api.core.call import Call, Reply, Route, paths, whole_number
+from metal_api.core.database import DatabaseError
 from metal_api.core.errors import ApiError, unprocessable
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
@@ -26,6 +28,8 @@ from metal_api.devices.body import DeviceBody
 from metal_api.devices.hostnames import hostnames
 from metal_api.devices.ordering import deprovision, order
 from metal_api.devices.record import Device
+
+LOG = logging.getLogger(__name__)
 
 UNDER_WAY = frozenset({"queued", "in_progress"})
 # Ours: no limit is known. The request for a batch is one transaction.
@@ -68,9 +72,12 @@ def create_batches(call: Call) -> Reply:
     asked = call.body.get("batches")
     if not isinstance(asked, list) or not asked or not all(isinstance(each, dict) for each in asked):
         raise unprocessable("Batches can't be blank")
+    quantities = [_quantity(each) for each in asked]
+    if sum(quantities) > LARGEST:
+        raise unprocessable(f"Batches may have {LARGEST} devices together")
     made = []
-    for body in asked:
-        orders = _orders(world, body)
+    for body, quantity in zip(asked, quantities, strict=True):
+        orders = _orders(world, body, quantity)
         batch = DeviceBatch(
             id=str(uuid.uuid4()),
             project_id=project.id,
@@ -87,10 +94,14 @@ def create_batches(call: Call) -> Reply:
     return Reply({"batches": [call.shown(each) for each in made]}, 201)
 
 
-def _orders(world: World, body: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+def _quantity(body: dict[str, Any]) -> int:
     quantity = whole_number(body.get("quantity", 1))
     if quantity is None or not 1 <= quantity <= LARGEST:
         raise unprocessable(f"Quantity must be between 1 and {LARGEST}")
+    return quantity
+
+
+def _orders(world: World, body: dict[str, Any], quantity: int) -> tuple[dict[str, Any], ...]:
     names = hostnames(body, quantity)
     one = {name: value for name, value in body.items() if name not in {"quantity", "hostname", "hostnames", "facility_diversity_level"}}
     orders = [{**one, **({"hostname": name} if name is not None else {})} for name in names]
@@ -109,8 +120,15 @@ async def run(world: World, id_: str) -> None:
     """Order the devices of a batch one by one, so that other requests run in between. After a restart it continues with the next device."""
     await world.sleep("device_batch")
     while (batch := world.store[DeviceBatch].get(id_)) is not None and batch.state in UNDER_WAY:
-        with world.store.transaction():
-            world.store.put(_step(world, batch))
+        try:
+            with world.store.transaction():
+                world.store.put(_step(world, batch))
+        except DatabaseError:
+            raise
+        except Exception as error:
+            LOG.exception("an order of batch %s failed", id_)
+            text = f"Error of the Metal API server, its log has more: {type(error).__name__}: {error}"
+            world.store.put(replace(batch, state="failed", orders=(), error_messages=(*batch.error_messages, text), updated_at=world.now()))
         await asyncio.sleep(0)
 
 

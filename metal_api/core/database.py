@@ -84,19 +84,19 @@ class Database(Protocol):
 class SqliteDatabase:
     """A file, which its owner alone may read: it contains tokens and userdata.
 
-    ``synchronous=NORMAL`` with a write-ahead log: a commit has reached the operating system when it returns, so ``kill -9`` loses nothing.
-    Only a power failure could lose the last transactions. A commit then takes microseconds instead of a disk flush.
+    With a write-ahead log a commit has reached the operating system when it returns, so ``kill -9`` loses nothing. ``is_durable``: it has
+    reached the disk, too (``synchronous=FULL``), so a power failure loses nothing either; else a commit takes microseconds.
 
     Raises :class:`UnusableError`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_durable: bool = False) -> None:
         path.touch(mode=0o600)
         self.name = str(path)
         self.connection = sqlite3.connect(path, isolation_level=None)
         with self._usable():
             self.connection.execute("PRAGMA journal_mode=WAL")
-            self.connection.execute("PRAGMA synchronous=NORMAL")
+            self.connection.execute(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
         self._statements: dict[str, tuple[str, str]] = {}
         self.is_up = True
 
@@ -138,7 +138,9 @@ class SqliteDatabase:
                         execute(upsert, (id_, body))
                 execute("COMMIT")
             except BaseException:
-                execute("ROLLBACK")
+                # SQLite ends the transaction itself where the disk is full.
+                if self.connection.in_transaction:
+                    execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
             LOG.error("%s cannot be written: %s", self.name, error)  # noqa: TRY400 - its words suffice

@@ -9,12 +9,15 @@ of the request, every text with the form of a token, and the values of query par
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 from urllib.parse import unquote, unquote_plus
+
+LOG = logging.getLogger(__name__)
 
 # Query parameters whose values are shown. Not userdata, customdata, md5 and keys, though the API has them as parameters.
 _NAMES = """
@@ -41,6 +44,7 @@ class Journal:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._cleared = 0.0
+        self._has_failed = False
         # Gets service, method, status and seconds of each request.
         self.observe: Callable[[str, str, int, float], None] | None = None
         database.execute(
@@ -73,12 +77,21 @@ class Journal:
         seconds, method, path = time.time() - started, _shortened(hide(method, secrets)), _shortened(without_secrets(path, secrets))
         if self.observe is not None:
             self.observe(service, method, status, seconds)
-        row = self._database.execute(
-            "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (started, service, method, path, status, who, seconds, request_id, fault),
-        )
-        if row.lastrowid and row.lastrowid % 1000 == 0:
-            self._database.execute("DELETE FROM journal WHERE n <= ?", (row.lastrowid - KEPT,))
+        try:
+            row = self._database.execute(
+                "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (started, service, method, path, status, who, seconds, request_id, fault),
+            )
+            if row.lastrowid and row.lastrowid % 1000 == 0:
+                self._database.execute("DELETE FROM journal WHERE n <= ?", (row.lastrowid - KEPT,))
+        except sqlite3.Error as error:
+            # A full disk, for the most part: requests are answered all the same.
+            if not self._has_failed:
+                LOG.error("the journal cannot be written, requests are missing in it: %s", error)  # noqa: TRY400 - its words suffice
+            self._has_failed = True
+        else:
+            self._has_failed = False
 
     def read(
         self, *, since: float = 0, after: int = 0, service: str | None = None, method: str | None = None, path: str | None = None

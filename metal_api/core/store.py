@@ -10,6 +10,7 @@ interleave in it, so no lock is needed.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from typing import Any, Generic, TypeVar, overload
 import orjson
 
 from metal_api.core.database import VALUES, Database, DatabaseError, UnusableError
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,11 +232,19 @@ class Store:
                     self.failed()
             raise
         else:
-            # Not above: what is committed is not undone when an observer fails.
-            if self.observe is not None and self._changed:
-                self.observe(self._changes(self._undo))
+            if self._changed:
+                self._report(self._changes(self._undo))
         finally:
             self._undo = None
+
+    def _report(self, changes: Sequence[Change]) -> None:
+        """Give changes to the observer. What is committed is neither undone nor answered as failed when the observer fails."""
+        if self.observe is None:
+            return
+        try:
+            self.observe(changes)
+        except Exception:
+            LOG.exception("changes are stored, and not reported")
 
     def _changes(self, undo: list[tuple[Table[Any], str, Record | None]]) -> list[Change]:
         before: dict[tuple[Table[Any], str], Record | None] = {}
@@ -260,8 +271,7 @@ class Store:
         if self.database.settle() and doubt is not None:
             for (table, id_), record in doubt.records.items():
                 table.set(id_, record)
-            if self.observe is not None:
-                doubt.context.run(self.observe, doubt.changes)
+            doubt.context.run(self._report, doubt.changes)
 
     # The previous versions of recently changed records, for stale reads. Kept only if keep_past() was called with a duration.
 

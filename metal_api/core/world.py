@@ -25,7 +25,8 @@ from metal_api.core.tasks import Tasks
 LOG = logging.getLogger(__name__)
 
 STATE = "metal.sqlite"
-"""In the state folder: the records, where they are not in PostgreSQL."""
+JOURNAL = "journal.sqlite"
+"""In the state folder: the records, where they are not in PostgreSQL, and the requests."""
 
 S = TypeVar("S")
 
@@ -73,8 +74,8 @@ class Environment:
 class World:
     """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name.
 
-    ``database``: of the records, None for ``metal.sqlite`` in the folder. The journal stays in the folder: it is no state, and each request
-    writes it. ``observe``: of the store, from the first change on.
+    ``database``: of the records, None for ``metal.sqlite`` in the folder, where changes of servers that exist survive a power failure. The
+    journal is a file beside it: it is no state, and each request writes it. ``observe``: of the store, from the first change on.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the sandbox
@@ -90,12 +91,13 @@ class World:
         observe: Observer | None = None,
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._local = SqliteDatabase(state_dir / (STATE if database is None else "journal.sqlite"))
+        database = database or SqliteDatabase(state_dir / STATE, is_durable=not environment.is_simulated)
         self.clock = clock
         self.machines = machines
         self.environment = environment
-        self.store = Store(database or self._local, kinds)
+        self.store = Store(database, kinds)
         self.store.observe = observe
+        self._local = SqliteDatabase(state_dir / JOURNAL)
         self.journal = Journal(self._local.connection)
         self.faults = Faults()
         self.tasks = Tasks()

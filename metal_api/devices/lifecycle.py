@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 SERVER_BOOTS = "server.boots"
 """The event from which on what the server of a device does is of that device."""
 
-ABANDONED_RETRY = 60.0
-"""Seconds between attempts to free the server of a device that has no record any more."""
+RETRY = 60.0
+"""Seconds between attempts to free the server of a device that has no record any more, or to terminate a device at its time."""
 
 
 class Lifecycle:
@@ -161,11 +161,18 @@ class Lifecycle:
                 for device in self._store[Device].by("ending", True)
                 if device.state != "deprovisioning" and device.pending != "vanish"
             ]
+            left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
             for moment, device in ends:
                 if moment <= now:
-                    with self._store.transaction():
-                        self.end(device, "Termination time reached")
-            left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
+                    try:
+                        with self._store.transaction():
+                            self.end(device, "Termination time reached")
+                    except DatabaseError:
+                        raise
+                    except Exception:
+                        # Those of other devices are kept.
+                        log.exception("%s (%s) is not terminated, trying again", device.hostname, device.id)
+                        left = min(left or RETRY, RETRY)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._endings_changed.wait()
@@ -199,10 +206,14 @@ class Lifecycle:
             except MachineError as problem:
                 with self._store.transaction():
                     self._backend_failed(self._now(device), str(problem))
-            except Exception:
-                # An error of the server itself: it is logged, and the device keeps its state.
+            except Exception as error:
                 log.exception("%s of %s (%s) failed", device.pending, device.hostname, device.id)
-                return
+                if self._store[Device].get(device_id) is None:
+                    return
+                with self._store.transaction():
+                    self._backend_failed(
+                        self._now(device), f"Error of the Metal API server, its log has more: {type(error).__name__}: {error}"
+                    )
 
     async def _sleep(self, name: str) -> None:
         await self._world.sleep(name)
@@ -364,7 +375,11 @@ class Lifecycle:
                 break
             except MachineError as problem:
                 log.warning("the server of the deleted device %s cannot be freed, trying again: %s", device_id, problem)
-            await asyncio.sleep(ABANDONED_RETRY)
+            except DatabaseError:
+                raise
+            except Exception:
+                log.exception("the server of the deleted device %s cannot be freed, trying again", device_id)
+            await asyncio.sleep(RETRY)
         with self._store.transaction():
             self._world.service(Servers).release(device_id)
 

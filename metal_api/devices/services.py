@@ -8,6 +8,7 @@ Answers to unknown callers and refusals: sources of the real services.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,10 +23,16 @@ from metal_api.core.database import DatabaseError
 from metal_api.core.world import World
 from metal_api.devices.record import Device
 
+log = logging.getLogger(__name__)
+
 Answering = Callable[[Device | None, Request, bytes], Response]
 
 
-def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[[Request], Any]:
+def machine_endpoint(
+    world: World, service: str, answer: Answering, *, wait: Callable[[], Response] | None = None
+) -> Callable[[Request], Any]:
+    """Return the endpoint of a service. ``wait``: makes the answer for a caller that has to try again, None for a status alone."""
+
     async def endpoint(request: Request) -> Response:
         started = time.time()
         address = request.client.host if request.client else ""
@@ -37,7 +44,10 @@ def machine_endpoint(world: World, service: str, answer: Answering) -> Callable[
             with world.store.transaction():
                 response = answer(device, request, body)
         except DatabaseError as problem:
-            response = PlainTextResponse(f"{problem}\n", 503)
+            response = wait() if wait is not None else PlainTextResponse(f"{problem}\n", 503)
+        except Exception:
+            log.exception("%s %s of %s failed", request.method, request.url.path, who)
+            response = wait() if wait is not None else PlainTextResponse("Error of the server, its log has more\n", 500)
         query = f"?{request.url.query}" if request.url.query else ""
         world.journal.write(
             service=service,

@@ -8,11 +8,13 @@ States: queued, in_progress, completed or failed (vendor's OpenAPI text).
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
 from metal_api.core.call import Call, Reply, Route, paths
+from metal_api.core.database import DatabaseError
 from metal_api.core.errors import ApiError, not_found, not_valid, unprocessable
 from metal_api.core.include import Include
 from metal_api.core.rendering import Rendering
@@ -21,6 +23,8 @@ from metal_api.core.world import World
 from metal_api.devices.record import Device, Port
 from metal_api.ports.routes import find
 from metal_api.ports.rules import Ports
+
+LOG = logging.getLogger(__name__)
 
 UNDER_WAY = frozenset({"queued", "in_progress"})
 
@@ -100,6 +104,12 @@ async def run(world: World, batch_id: str) -> None:
                 world.store.put(replace(batch, state=state, updated_at=world.now()))
         except ApiError as problem:
             world.store.put(replace(batch, state="failed", error_messages=problem.texts, updated_at=world.now()))
+        except DatabaseError:
+            raise
+        except Exception as error:
+            LOG.exception("batch %s failed", batch_id)
+            text = f"Error of the Metal API server, its log has more: {type(error).__name__}: {error}"
+            world.store.put(replace(batch, state="failed", error_messages=(text,), updated_at=world.now()))
 
 
 def _apply(world: World, batch: VlanBatch) -> None:

@@ -17,7 +17,7 @@ from metal_api.bgp import neighbors
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import network as parsed
 from metal_api.core.app import JSONAnswer
-from metal_api.core.bodies import Bounded
+from metal_api.core.bodies import LARGEST_OF_STRANGERS, Bounded
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
@@ -194,7 +194,7 @@ def create_metadata_app(world: World) -> ASGIApp:
         get("/2009-04-04/meta-data/{item:path}", ec2),
         get("/2009-04-04/user-data", text),
     ]
-    return Bounded(Starlette(routes=routes))
+    return Bounded(Starlette(routes=routes), LARGEST_OF_STRANGERS)
 
 
 def show_metadata(call: Call) -> Reply:

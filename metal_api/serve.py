@@ -35,6 +35,7 @@ from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
 from metal_api.certificate import Certificate, CertificateError, by_own_ca, from_files
+from metal_api.connections import Connections, raise_descriptors
 from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
 from metal_api.core.settings import DEFAULTS
@@ -64,6 +65,9 @@ LOG = logging.getLogger(__name__)
 DEFAULT_LISTEN = "127.0.0.1:8443"
 TOKEN, CA, MEDIA = "token", "tls/ca.pem", "media"
 """In the state folder: the first user's token, the CA of the API's certificate, the folder of what machines boot."""
+
+MOST_CONNECTIONS, MOST_CONNECTIONS_OF_CLIENT = 2000, 128
+"""Of each listener, and of one address there."""
 
 OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
 
@@ -219,6 +223,8 @@ class MetalServer(Runnable):
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
         self._certificate: Certificate | None = None
+        # For each of the three listeners.
+        self._descriptors = raise_descriptors() // 3
 
     async def start(self) -> None:
         """Raises :class:`StartError`."""
@@ -372,7 +378,9 @@ class MetalServer(Runnable):
             raise StartError(str(error)) from None
 
     async def _listen(self, option: str, place: tuple[str, int], app: object, context: ssl.SSLContext | None) -> None:
-        listener = Listener(app)  # type: ignore[arg-type] # an ASGI application
+        most = min(MOST_CONNECTIONS, self._descriptors)
+        connections = Connections(most, min(MOST_CONNECTIONS_OF_CLIENT, most // 2))
+        listener = Listener(app, connections=connections)  # type: ignore[arg-type] # an ASGI application
         try:
             await listener.open(*place, context)
         except OSError as error:

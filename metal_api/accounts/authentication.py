@@ -72,6 +72,9 @@ class Authentication:
         user_id = members[0] if members else next(iter(store[User])).id
         return Caller(f"project {key.project_id} key {key.id[:8]}", key, user_id, store)
 
+    def knows(self, token: str) -> bool:
+        return self._store[ApiKey].first("token", token) is not None
+
     def who(self, token: str) -> str:
         """Return the owner's name for the journal, for an unknown token its short fingerprint."""
         caller = self.owner(token)

@@ -28,7 +28,7 @@ from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.call import Call, Caller, Handler, Reply
 from metal_api.core.call import Route as ApiRoute
 from metal_api.core.database import DatabaseError
-from metal_api.core.errors import ApiError, not_found, not_imitated, unknown, unprocessable
+from metal_api.core.errors import ApiError, not_found, not_imitated, unauthorized, unknown, unprocessable
 from metal_api.core.faults import Fault
 from metal_api.core.journal import without_secrets
 from metal_api.core.rate_limit import RateLimit
@@ -54,6 +54,7 @@ class Authentication(Protocol):
     """Finds the caller of a token."""
 
     def authenticate(self, token: str, method: str) -> Caller: ...
+    def knows(self, token: str) -> bool: ...
     def who(self, token: str) -> str: ...
     def tokens(self) -> list[str]: ...
 
@@ -103,17 +104,22 @@ class MetalApp:
         # The router reads path and root_path; a proxy's prefix is irrelevant here.
         scope = {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "metal.base": base}
         started = time.time()
+        headers = Request(scope, receive).headers
+        scope["metal.token"] = headers.get("x-auth-token") or headers.get("authorization", "").removeprefix("Bearer ").strip()
+        is_known = self._authentication.knows(scope["metal.token"])
         try:
-            body = await bodies.take(scope, receive)
+            # Anybody could fill the memory with what is read before the token.
+            body = await bodies.take(scope, receive, bodies.LARGEST if is_known else bodies.LARGEST_OF_STRANGERS)
         except bodies.TooLargeError as problem:
-            await self._refuse(scope, receive, send, problem, started)
+            error = ApiError(413, str(problem)) if is_known else unauthorized()
+            await self._refuse(scope, receive, send, error, started)
         except ClientDisconnect:
             return
         else:
             await self._metal(scope, bodies.given(body, receive), send, started)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, problem: bodies.TooLargeError, started: float) -> None:
-        """Answer 413, before authentication (ours, except for the status, which gateways use)."""
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: ApiError, started: float) -> None:
+        """Answer before the body is read: 413 (ours, except for the status, which gateways use), or 401."""
         request, request_id = Request(scope, receive), str(uuid.uuid4())
         query = scope["query_string"].decode("latin-1")
         path = scope["metal.base"] + scope["path"]
@@ -121,22 +127,22 @@ class MetalApp:
             service="metal",
             method=scope["method"],
             path=f"{path}?{query}" if query else path,
-            status=413,
-            who="nobody",
+            status=error.status,
+            who=self._authentication.who(scope["metal.token"]),
             started=started,
             request_id=request_id,
             secrets=self._secrets(request),
         )
-        await bodies.refuse(JSONAnswer({"errors": [str(problem)]}, 413, headers={"X-Request-Id": request_id}), scope, receive, send)
+        answer = JSONAnswer({"errors": list(error.texts)}, error.status, headers={"X-Request-Id": request_id})
+        await bodies.refuse(answer, scope, receive, send)
 
     async def _metal(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         world, method = self.world, scope["method"]
         query = scope["query_string"].decode("latin-1")
         path = scope["metal.base"] + scope["path"]
         request = Request(scope, receive)
-        token = request.headers.get("x-auth-token") or request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        token = scope["metal.token"]
         request_id = scope["metal.request_id"] = str(uuid.uuid4())
-        scope["metal.token"] = token
         name = self._authentication.who(token)
         ACTOR.set(Actor(name, request.client.host if request.client else "", request_id))
         parsing.begin()

@@ -14,31 +14,34 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST = 10 * 2**20
 """Bytes of a body (ours: no figure of the real service is known). Userdata of a thousand machines in one batch is less."""
+LARGEST_OF_STRANGERS = 2**16
+"""Bytes of a body whose sender is not known: without a good token, or a machine, which reports events and heartbeats."""
 DRAINED_WITHIN = 5.0
 """Real seconds in which the rest of a body that is too large is read and dropped: a client that is cut off while it writes may never read
 the answer."""
 
 
 class TooLargeError(Exception):
-    """The body is larger than ``LARGEST``; the rest of it was not read."""
+    """The body is larger than ``largest``; the rest of it was not read."""
 
-    def __init__(self) -> None:
-        super().__init__(f"The body is too large: it may have {LARGEST} bytes")
+    def __init__(self, largest: int) -> None:
+        super().__init__(f"The body is too large: it may have {largest} bytes")
 
 
-async def take(scope: Scope, receive: Receive) -> bytes:
+async def take(scope: Scope, receive: Receive, largest: int = LARGEST) -> bytes:
     """Return the body of a request. Raises :class:`TooLargeError`, as soon as that is known, and starlette's ``ClientDisconnect``."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-    if declared.isdigit() and int(declared) > LARGEST:
-        raise TooLargeError
+    # Python refuses to read thousands of digits.
+    if declared.isdigit() and (len(declared) > 18 or int(declared) > largest):
+        raise TooLargeError(largest)
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
-        if len(body) > LARGEST:
-            raise TooLargeError
+        if len(body) > largest:
+            raise TooLargeError(largest)
         if not message.get("more_body", False):
             return bytes(body)
 
@@ -70,15 +73,15 @@ async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -
 class Bounded:
     """An application whose requests have bodies of limited size."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, largest: int = LARGEST) -> None:
+        self._app, self._largest = app, largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         try:
-            body = await take(scope, receive)
+            body = await take(scope, receive, self._largest)
         except TooLargeError as problem:
             await refuse(PlainTextResponse(f"{problem}\n", 413), scope, receive, send)
         except ClientDisconnect:

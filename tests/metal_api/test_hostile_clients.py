@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import logging
 import os
+import socket
+import ssl
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
 
+from metal_api.app import create_metal_app
+from metal_api.certificate import Certificate, by_own_ca
+from metal_api.connections import Connections
+from metal_api.listener import Listener
 from tests.metal_api.conftest import NO_TLS, Sandbox
+from tests.ports import free_port
 
 BOUND = 4.0
 """Seconds in which any other request is answered during an attack, on two cores that are busy: so many times more for each process that
@@ -163,3 +174,117 @@ async def test_depth_of_custom_data(sandbox: Sandbox) -> None:
     async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(local_address=device["ip_addresses"][0]["address"])) as machine:
         answer = await machine.post(f"{sandbox.boot_url}/events", content='{"message":' + "[" * 900 + "]" * 900 + "}")
     assert answer.status_code == 400
+
+
+def resident() -> int:
+    """Bytes of memory of this process."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("service", ["API", "boot service"])
+async def test_a_body_without_a_good_token_is_not_read(sandbox: Sandbox, service: str) -> None:
+    """Ten of 10 MB each took 100 MB."""
+    url = httpx.URL(sandbox.url if service == "API" else sandbox.boot_url)
+    head = "POST /projects HTTP/1.1\r\nHost: a\r\nX-Auth-Token: not-a-good-one\r\nTransfer-Encoding: chunked\r\n\r\n"
+    piece = b"10000\r\n" + b" " * 2**16 + b"\r\n"
+    memory = [before := resident()]
+
+    async def send() -> bytes:
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        # The server ends the connection while more is sent.
+        answer = asyncio.create_task(reader.readline())
+        with contextlib.suppress(ConnectionError):
+            writer.write(head.encode())
+            for _number in range(150):
+                writer.write(piece)
+                await writer.drain()
+                memory.append(resident())
+                await asyncio.sleep(0)
+        received = await answer
+        writer.transport.abort()
+        return received.split()[1]
+
+    async with others(sandbox):
+        answers = await asyncio.gather(*(send() for _number in range(10)))
+    assert set(answers) == {b"401" if service == "API" else b"413"}
+    assert max(memory) - before < 50 * 2**20
+
+
+@pytest.mark.parametrize("kind", ["plain", "TLS", "TLS without a handshake", "half a request"])
+async def test_connections_of_one_client_keep_no_other_out(sandbox: Sandbox, tmp_path: Path, kind: str) -> None:
+    """1,100 that did nothing made a call take 50 s. Other clients come from other addresses, and from that of the attacker."""
+    context = None
+    if kind.startswith("TLS"):
+        context = (await asyncio.to_thread(Certificate, partial(by_own_ca, tmp_path, "127.0.0.1"))).context
+    listener, port = Listener(create_metal_app(sandbox.world), connections=Connections(most=60, most_of_client=20)), free_port()
+    await listener.open("127.0.0.1", port, context)
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    idle: list[asyncio.StreamWriter] = []
+
+    async def connect(address: str) -> None:
+        security = trusting if kind == "TLS" else None
+        _reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=security, local_addr=(address, 0))
+        if kind == "half a request":
+            writer.write(b"POST /projects HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n")
+        idle.append(writer)
+
+    async def call(address: str) -> float:
+        began = time.monotonic()
+        transport = httpx.AsyncHTTPTransport(local_address=address, verify=trusting)
+        async with httpx.AsyncClient(transport=transport, timeout=60, headers=sandbox.api.headers) as client:
+            answer = await client.get(f"{'http' if context is None else 'https'}://127.0.0.1:{port}/projects")
+        assert answer.status_code == 200
+        return time.monotonic() - began
+
+    try:
+        slowest = 0.0
+        for number in range(150):
+            # Of one client, and then of more of them than there is room for.
+            await connect("127.0.0.1" if number < 75 else f"127.0.0.{2 + number % 5}")
+            if number % 15 == 14:
+                slowest = max(slowest, await call("127.0.0.1"), await call("127.0.0.9"))
+        assert slowest < BOUND * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        assert len(listener._state.connections) <= 60
+    finally:
+        for each in idle:
+            each.transport.abort()
+        await listener.close()
+
+
+async def test_no_room_is_made_by_ending_a_request_that_is_answered(sandbox: Sandbox) -> None:
+    listener, port = Listener(create_metal_app(sandbox.world), connections=Connections(most=4, most_of_client=2)), free_port()
+    await listener.open("127.0.0.1", port, None)
+    await sandbox.control.put("/settings", json={"latency": {"read": 1.0}})
+    try:
+        async with httpx.AsyncClient(timeout=60, headers=sandbox.api.headers, verify=NO_TLS) as client:
+            working = [asyncio.create_task(client.get(f"http://127.0.0.1:{port}/projects")) for _number in range(2)]
+            await sandbox.until(lambda: len(listener._state.tasks) == 2)
+            with pytest.raises(httpx.TransportError):
+                await client.get(f"http://127.0.0.1:{port}/projects")
+            assert [each.status_code for each in await asyncio.gather(*working)] == [200, 200]
+    finally:
+        await listener.close()
+
+
+async def test_no_file_descriptor_is_left_for_a_while(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop, failures = asyncio.get_running_loop(), 5
+    accept = loop.sock_accept
+
+    async def failing(listening: socket.socket) -> tuple[socket.socket, object]:
+        nonlocal failures
+        if failures:
+            failures -= 1
+            raise OSError(24, "Too many open files")
+        return await accept(listening)
+
+    monkeypatch.setattr(loop, "sock_accept", failing)
+    listener, port = Listener(create_metal_app(sandbox.world)), free_port()
+    with caplog.at_level(logging.ERROR):
+        await listener.open("127.0.0.1", port, None)
+        async with httpx.AsyncClient(headers=sandbox.api.headers, verify=NO_TLS) as client:
+            assert (await client.get(f"http://127.0.0.1:{port}/projects")).status_code == 200
+        await listener.close()
+    assert [each.message for each in caplog.records] == ["no connection is accepted now: [Errno 24] Too many open files"]

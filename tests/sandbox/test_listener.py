@@ -114,42 +114,60 @@ async def test_a_request_that_is_there_may_take_its_time() -> None:
             assert (await client.post(f"http://127.0.0.1:{port}/", content=b"x" * 200_000)).text == "done"
 
 
+async def test_an_answer_that_is_not_read_is_not_kept_for_ever() -> None:
+    async def large(_request: Request) -> PlainTextResponse:
+        return PlainTextResponse("a" * 20_000_000)
+
+    listener, port = Listener(Bounded(Starlette(routes=[Route("/", large)])), received_within=PATIENCE), free_port()
+    await listener.open("127.0.0.1", port, None)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**10)
+    writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+    async with asyncio.timeout(20):
+        while listener._state.connections:  # noqa: ASYNC110 - the client reads nothing that would tell it
+            await asyncio.sleep(0.05)
+        with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+            await reader.readexactly(20_000_000)
+    writer.close()
+    await listener.close()
+
+
 @pytest.fixture
 async def metal(tmp_path: Path) -> AsyncIterator[Sandbox]:
     async with sandbox_in(tmp_path / "state", strict=False) as running:
         yield running
 
 
-APPS: dict[str, tuple[Callable[..., ASGIApp], str]] = {
-    "Metal API": (create_metal_app, "/projects"),
-    "control API": (create_metal_app, "/_sandbox/devices"),
-    "boot service": (create_boot_app, "/events"),
-    "metadata service": (create_metadata_app, "/metadata"),
+APPS: dict[str, tuple[Callable[..., ASGIApp], str, int]] = {
+    "Metal API": (create_metal_app, "/projects", bodies.LARGEST),
+    "control API": (create_metal_app, "/_sandbox/devices", bodies.LARGEST),
+    "boot service": (create_boot_app, "/events", bodies.LARGEST_OF_STRANGERS),
+    "metadata service": (create_metadata_app, "/metadata", bodies.LARGEST_OF_STRANGERS),
 }
 
 
 @pytest.mark.parametrize("name", APPS)
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(metal: Sandbox, name: str) -> None:
-    make, path = APPS[name]
-    head = f"POST {path} HTTP/1.1\r\nHost: a\r\n"
+    make, path, largest = APPS[name]
+    head = f"POST {path} HTTP/1.1\r\nHost: a\r\nX-Auth-Token: {metal.world.token}\r\n"
     piece = b"10000\r\n" + b" " * 2**16 + b"\r\n"
     async with listening(make(metal.world), 60) as port:
         # None of them is sent to its end.
         for parts in (
             [f"{head}Content-Length: {100 * 2**20}\r\n\r\n".encode()],
             [f"{head}Content-Length: {100 * 2**20}\r\nExpect: 100-continue\r\n\r\n".encode()],
-            [f"{head}Transfer-Encoding: chunked\r\n\r\n".encode(), *[piece] * (bodies.LARGEST // 2**16 + 1)],
+            [f"{head}Transfer-Encoding: chunked\r\n\r\n".encode(), *[piece] * (largest // 2**16 + 1)],
         ):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.writelines(parts)
             async with asyncio.timeout(20):
-                received = await reader.readuntil(b"10485760 bytes")
+                received = await reader.readuntil(f"{largest} bytes".encode())
             assert received.startswith(b"HTTP/1.1 413 ")
             assert b"connection: close" in received.lower()
             writer.close()
         # The largest that is allowed.
-        async with httpx.AsyncClient(verify=NO_TLS, timeout=60) as client:
-            within = await client.post(f"http://127.0.0.1:{port}{path}", content=b" " * bodies.LARGEST)
+        async with httpx.AsyncClient(verify=NO_TLS, timeout=60, headers={"X-Auth-Token": metal.world.token}) as client:
+            within = await client.post(f"http://127.0.0.1:{port}{path}", content=b" " * largest)
         assert within.status_code != 413
 
 
@@ -165,13 +183,15 @@ async def test_a_client_that_sends_all_of_it_can_read_why_it_was_refused(metal: 
         assert (answer.status_code, answer.headers["connection"]) == (413, "close")
 
 
-async def test_the_metal_api_says_413_as_it_says_everything(metal: Sandbox) -> None:
-    answer = await metal.api.post("/projects", content=b" " * (bodies.LARGEST + 1), headers={"X-Auth-Token": "nobody's"})
-    assert answer.status_code == 413
+@pytest.mark.parametrize(("status", "who"), [(413, "user@sandbox.test"), (401, "nobody")])
+async def test_the_metal_api_refuses_a_body_as_it_refuses_everything(metal: Sandbox, status: int, who: str) -> None:
+    token = metal.world.token if status == 413 else ""
+    answer = await metal.api.post("/projects", content=b" " * (bodies.LARGEST + 1), headers={"X-Auth-Token": token})
+    assert answer.status_code == status
     assert answer.headers["x-request-id"]
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
     (entry,) = (await metal.control.get("/journal")).json()["journal"]
-    assert (entry["status"], entry["path"], entry["who"]) == (413, "/metal/v1/projects", "nobody")
+    assert (entry["status"], entry["path"], entry["who"]) == (status, "/metal/v1/projects", who)
 
 
 async def test_who_goes_away_while_it_sends_leaves_no_trace(metal: Sandbox, caplog: pytest.LogCaptureFixture) -> None:

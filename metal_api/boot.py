@@ -29,7 +29,7 @@ from metal_api.core.parsing import load_json
 from metal_api.core.world import World
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
-from metal_api.devices.services import machine_endpoint
+from metal_api.devices.services import BootTokens, machine_endpoint
 from metal_api.events import Event, record_event
 from metal_api.ironic import agent
 from metal_api.servers import Server, Servers
@@ -63,7 +63,7 @@ def script(world: World, device: Device) -> str | None:
         "#!ipxe",
         "",
         "set iface eth0 || shell",
-        f"set tinkerbell {world.environment.boot_url}",
+        f"set tinkerbell {report_url(world, device)}",
         f"set syslog_host {urlsplit(world.environment.boot_url).hostname}",
         "set ipxe_cloud_config packet",
         'echo "Packet.net Baremetal - iPXE boot"',
@@ -82,6 +82,12 @@ def script(world: World, device: Device) -> str | None:
     else:
         lines += ['echo "No iPXE script url or userdata found"', "shell"]
     return "\n".join(lines) + "\n"
+
+
+def report_url(world: World, device: Device) -> str:
+    """Return the URL below which a device reports: for a server with its token."""
+    path = world.service(BootTokens).path(device) if world.service(Servers).is_plain(device.id) else ""
+    return world.environment.boot_url + path
 
 
 class BadEventError(Exception):
@@ -237,8 +243,12 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
             world.service(Lifecycle).handed_out_script(device, BOOTING)
         return PlainTextResponse(text) if text is not None else Response(status_code=404)
 
+    def may_report(device: Device, request: Request) -> bool:
+        """Return whether a call has the token that a server needs."""
+        return "token" in request.path_params or not world.service(Servers).is_plain(device.id)
+
     def phoned(device: Device | None, request: Request, body: bytes) -> Response:
-        if device is not None:
+        if device is not None and may_report(device, request):
             try:
                 phone_home(world, device, request.headers.get("content-type", ""), body)
             except BadEventError as problem:
@@ -246,7 +256,7 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
         return Response(status_code=200)
 
     def user_events(device: Device | None, request: Request, body: bytes) -> Response:
-        if device is not None:
+        if device is not None and may_report(device, request):
             try:
                 user_event(world, device, body)
             except BadEventError as problem:
@@ -259,8 +269,11 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
     routes: list[BaseRoute] = [
         # Firmware would boot the disk after an error, as after 404.
         HttpRoute("/auto.ipxe", machine_endpoint(world, "boot", auto_ipxe, wait=wait if media is not None else None), methods=["GET"]),
-        HttpRoute("/phone-home", machine_endpoint(world, "boot", phoned), methods=["POST"]),
-        HttpRoute("/events", machine_endpoint(world, "boot", user_events), methods=["POST"]),
+        *(
+            HttpRoute(f"{base}/{name}", machine_endpoint(world, "boot", answer), methods=["POST"])
+            for base in ("", "/devices/{device_id}/{token}")
+            for name, answer in (("phone-home", phoned), ("events", user_events))
+        ),
     ]
     if media is not None:
         routes += media.routes(world)

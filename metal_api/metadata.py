@@ -14,6 +14,7 @@ from starlette.routing import Route as HttpRoute
 from starlette.types import ASGIApp
 
 from metal_api.bgp import neighbors
+from metal_api.boot import report_url
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import network as parsed
 from metal_api.core.app import JSONAnswer
@@ -21,11 +22,13 @@ from metal_api.core.bodies import LARGEST_OF_STRANGERS, Bounded
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
+from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device, Port
 from metal_api.devices.routes import present
 from metal_api.devices.services import Answering, machine_endpoint
 from metal_api.ip_reservations.record import Assignment, Reservation
 from metal_api.metal_gateways import MetalGateway
+from metal_api.servers import Servers
 from metal_api.ssh_keys import SshKey
 from metal_api.virtual_networks import VirtualNetwork
 
@@ -79,8 +82,8 @@ def document(world: World, device: Device) -> dict[str, Any]:
             "metal_gateways": [_gateway(world, each) for each in gateways],
         },
         "api_url": world.environment.metadata_url,
-        "phone_home_url": f"{world.environment.boot_url}/phone-home",
-        "user_state_url": f"{world.environment.boot_url}/events",
+        "phone_home_url": f"{report_url(world, device)}/phone-home",
+        "user_state_url": f"{report_url(world, device)}/events",
     }
     if sessions := neighbors(world, device):
         shown["bgp_neighbors"] = sessions
@@ -173,6 +176,9 @@ def create_metadata_app(world: World) -> ASGIApp:
 
     def text(device: Device | None, request: Request, body: bytes) -> Response:
         device = visible(device)
+        if device is not None and world.service(Servers).is_plain(device.id) and not world.service(Lifecycle).has_script(device):
+            # Before its own boot a server has nothing that could ask: it is another machine with its address.
+            return JSONAnswer(missing, 404)
         return PlainTextResponse(device.userdata) if device is not None and device.userdata else JSONAnswer(missing, 404)
 
     def ec2(device: Device | None, request: Request, body: bytes) -> Response:

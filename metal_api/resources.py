@@ -29,6 +29,7 @@ NAMES = (
     "metal_gateways",
     "vrf_routes",
     "devices.resource",
+    "devices.services",
     "ports.resource",
     "bgp",
     "metadata",

@@ -104,6 +104,10 @@ class Lifecycle:
         """
         return device.server_id is not None and device.pending in {"provision", "reinstall"} and SERVER_BOOTS not in device.progress
 
+    def has_script(self, device: Device) -> bool:
+        """Return whether the machine of a device has got its boot script since its order or its newest reinstallation."""
+        return "provisioning.104.01" in device.progress
+
     def handed_out_script(self, device: Device, body: str) -> None:
         """Record 104.01, the boot script's phone-home, which makes a custom_ipxe device active and ends its network boot (Boots source)."""
         waiting = device.state in {"provisioning", "reinstalling"} and device.operating_system == NETWORK_BOOT

@@ -109,7 +109,7 @@ class MetalApp:
         is_known = self._authentication.knows(scope["metal.token"])
         try:
             # Anybody could fill the memory with what is read before the token.
-            body = await bodies.take(scope, receive, bodies.LARGEST if is_known else bodies.LARGEST_OF_STRANGERS)
+            body = await bodies.take(scope, receive, bodies.LARGEST if is_known else bodies.LARGEST_WITHOUT_TOKEN)
         except bodies.TooLargeError as problem:
             error = ApiError(413, str(problem)) if is_known else unauthorized()
             await self._refuse(scope, receive, send, error, started)

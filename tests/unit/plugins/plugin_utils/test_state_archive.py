@@ -244,7 +244,14 @@ def test_the_programs_of_the_documentation_read_an_archive(tmp_path: Path) -> No
     _name, content = archived(ClusterFiles(files(kubeconfig=b"of the cluster")))
     (tmp_path / "state.vault").write_bytes(content)
     (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
-    vault = [Path(sys.executable).with_name("ansible-vault"), "decrypt", "--vault-password-file", "password", "--output", "state.tar.gz"]
+    vault = [
+        str(Path(sys.executable).with_name("ansible-vault")),
+        "decrypt",
+        "--vault-password-file",
+        "password",
+        "--output",
+        "state.tar.gz",
+    ]
     subprocess.run([*vault, "state.vault"], cwd=tmp_path, check=True, capture_output=True)
     wanted = ["files/kubeconfig", "files/ignition/auth/kubeadmin-password"]
     subprocess.run(["tar", "-xzf", "state.tar.gz", "--strip-components=1", *wanted], cwd=tmp_path, check=True)

@@ -32,6 +32,7 @@ FIELDS: dict[str, Any] = {
         "compute": [{"name": "worker", "hyperthreading": "Disabled"}],
         "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}},
     },
+    "openshift_time_servers": ["ntp1.example.com"],
     "ignition_workers": [{"hostname": "worker-0"}, {"hostname": "worker-1"}],
 }
 LABELS = {"machineconfiguration.openshift.io/role": "worker"}
@@ -90,6 +91,7 @@ def test_all_fields_and_manifests_reach_the_installer(strict: Role, made: Role, 
     assert yaml.safe_load(files["/opt/openshift/openshift/99-worker-ours.yml"]) == OURS
     scheduler = yaml.safe_load(files["/opt/openshift/manifests/cluster-scheduler-02-config.yml"])
     assert scheduler["spec"]["mastersSchedulable"] is False
+    assert files["/etc/chrony.conf"].startswith(b"server ntp1.example.com iburst\n"), "the bootstrap device has the time servers"
 
 
 def test_a_field_unknown_to_the_installer_leaves_the_files_unchanged(strict: Role) -> None:

@@ -151,7 +151,8 @@ def units_of_nodes(network: str, pool: str) -> Units:
 
 
 def units_of_live_system() -> Units:
-    return {file.name: file.read_text(encoding="utf-8") for file in (ROLES / "boot_files/files").glob("*-disk*.service")}
+    units = {file.name: file.read_text(encoding="utf-8") for file in (ROLES / "boot_files/files").glob("*.service")}
+    return {name: text for name, text in units.items() if "Before=coreos-installer.service" in text}
 
 
 def write(folder: Path, own: Units, system: str) -> None:

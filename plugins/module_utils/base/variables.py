@@ -377,12 +377,12 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_time_servers",
             "list",
-            "Time servers of all nodes, names or addresses, for chrony. Without them nodes use those of the operating system. A change "
-            "reboots the nodes one by one.",
+            "Time servers of all machines, names or addresses, for chrony: of the nodes, the bootstrap device and the live system. Without "
+            "them they use those of the operating system. A change reboots the nodes one by one.",
             default=[],
             elements="str",
             example=["ntp1.example.com", "ntp2.example.com"],
-            options=("ignition_time_servers", "cluster_time_servers"),
+            options=("ignition_time_servers", "cluster_time_servers", "boot_files_time_servers"),
             in_preflight=True,
         ),
         Variable(

@@ -16,6 +16,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.chrony import chrony_file
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import IGNITION_VERSION, data_url, unit
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, with_own_settings
 
@@ -91,7 +92,8 @@ def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a fil
 
     ``programs``: ``name``, ``script`` and ``unit`` of what runs in the live system. ``settings``: ``ignition_platform``, ``cluster``,
     ``architecture`` (the boot profile of machines that have none), ``image_mirror_url``, ``kernel_arguments`` and ``metadata_url``, and
-    ``reporter``, a program like ``programs`` that reports the first boot of the installed system.
+    ``reporter``, a program like ``programs`` that reports the first boot of the installed system; ``time_servers``, and ``clock_unit``,
+    the unit that sets the hardware clock by them.
 
     On the platform packet the machines of a boot profile share its boot script. On metal each of ``machines`` has a boot script and a live
     config of its own, which adds the final Ignition config to the live config of the profile; ``pointers`` are the Ignition pointers by the
@@ -192,11 +194,11 @@ def _live_config(profile: Mapping[str, Any], programs: Sequence[Mapping[str, str
         _file("/etc/choose-disk.json", 0o644, json.dumps(disk_rule)),
         *(_file(f"/usr/local/bin/{program['name']}", 0o755, program["script"]) for program in programs),
     ]
-    return {
-        "ignition": {"version": IGNITION_VERSION},
-        "storage": {"files": files},
-        "systemd": {"units": [_unit(program) for program in programs]},
-    }
+    units = [_unit(program) for program in programs]
+    if servers := settings.get("time_servers"):
+        files.append(chrony_file(servers))
+        units.append(unit("set-clock.service", settings["clock_unit"]))
+    return {"ignition": {"version": IGNITION_VERSION}, "storage": {"files": files}, "systemd": {"units": units}}
 
 
 def _machine_live_config(profile_url: str, final: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MachineConfigs with the time servers of all nodes, for chrony.
+"""The time servers of all machines, for chrony: MachineConfigs of the nodes, and the file for the other Ignition configs.
 
 Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,23 @@ logdir /var/log/chrony
 
 def chrony_manifests(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a MachineConfig for the control plane and one for workers, with ``time_servers``. Without servers there is none."""
-    servers: Sequence[str] = settings.get("time_servers") or ()
-    if servers:
-        content = "".join(f"server {server} iburst\n" for server in servers) + OPTIONS
+    if servers := settings.get("time_servers"):
         for pool in ("master", "worker"):
-            yield owned(machine_config(pool, SUBJECT, [ignition_file(PATH, content)]))
+            yield owned(machine_config(pool, SUBJECT, [chrony_file(servers)]))
+
+
+def chrony_file(servers: Sequence[str]) -> dict[str, Any]:
+    """Return the file of an Ignition config with these time servers."""
+    return ignition_file(PATH, "".join(f"server {server} iburst\n" for server in servers) + OPTIONS)
+
+
+def with_bootstrap_time_servers(bootstrap_ign: str, settings: Mapping[str, Any]) -> str:
+    """Return bootstrap.ign (JSON) with ``time_servers``: MachineConfigs do not apply to the bootstrap device."""
+    if not settings.get("time_servers"):
+        return bootstrap_ign
+    config = json.loads(bootstrap_ign)
+    storage = config.setdefault("storage", {})
+    # Ignition refuses two files of one path.
+    others = [file for file in storage.get("files") or [] if file["path"] != PATH]
+    storage["files"] = [*others, chrony_file(settings["time_servers"])]
+    return json.dumps(config, separators=(",", ":"))

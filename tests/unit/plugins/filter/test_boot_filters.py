@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
+from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_ignition import bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.filter.device_report import device_report
 from ansible_collections.equinix_metal.openshift.plugins.filter.live_images import live_images
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import (
@@ -281,6 +282,24 @@ def test_on_metal_both_systems_get_the_consoles_by_name(architecture: str, named
     assert yaml.safe_load(installer) == {"console": consoles, "platform": "metal"}
     (line,) = (line for line in contents["worker-0.demo.metal.test.ipxe"].splitlines() if line.startswith("kernel "))
     assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles
+
+
+def test_the_live_system_sets_the_hardware_clock_by_the_time_servers() -> None:
+    settings = {"time_servers": ["ntp1.example.com", "2001:db8::123"], "clock_unit": "[Unit]\nDescription=clock\n"}
+    live = json.loads(contents_on_metal([machine("worker-0")], **settings)["x86_64-live.ign"])
+    mode, chrony = files_of(live)["/etc/chrony.conf"]
+    assert (mode, chrony.splitlines()[:2]) == (0o644, ["server ntp1.example.com iburst", "server 2001:db8::123 iburst"])
+    assert live["systemd"]["units"][1:] == [{"name": "set-clock.service", "enabled": True, "contents": settings["clock_unit"]}]
+    assert "/etc/chrony.conf" not in files_of(json.loads(contents_on_metal([machine("worker-0")])["x86_64-live.ign"]))
+
+
+def test_the_bootstrap_device_has_the_time_servers_of_the_nodes() -> None:
+    installer = {"storage": {"files": [{"path": "/etc/chrony.conf", "mode": 420}, {"path": "/etc/other"}]}}
+    made = json.loads(bootstrap_ignition(json.dumps(installer), {"time_servers": ["ntp1.example.com"]}))
+    other, chrony = made["storage"]["files"]
+    assert (other["path"], chrony["path"], chrony["overwrite"]) == ("/etc/other", "/etc/chrony.conf", True)
+    assert b64decode(chrony["contents"]["source"].partition("base64,")[2]).startswith(b"server ntp1.example.com iburst\n")
+    assert bootstrap_ignition("{}", {"time_servers": []}) == "{}"
 
 
 def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:

@@ -40,6 +40,12 @@ options:
     type: list
     elements: str
     default: []
+  force:
+    description:
+      - Whether to back up while kube-apiserver, kube-controller-manager, kube-scheduler or etcd is progressing, as after the failure of a
+        control plane machine. The script refuses that otherwise, since a backup during a rollout may not match the static pods.
+    type: bool
+    default: false
   wait:
     description:
       - Whether to wait for the end of the backup. Otherwise it is only begun, and the pod is not deleted.

@@ -2234,6 +2234,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("control_plane_backup",),
         ),
         Variable(
+            "openshift_etcd_backup_force",
+            "bool",
+            "Whether the backup of O(openshift_etcd_backup) is made while operators of the control plane are progressing, as after the "
+            "failure of a machine. C(cluster-backup.sh) refuses that otherwise.",
+            default=False,
+            options=("control_plane_backup_force",),
+        ),
+        Variable(
             "openshift_etcd_timeout",
             "int",
             "Timeout in seconds until etcd has a healthy member on each control plane node, after one was replaced.",

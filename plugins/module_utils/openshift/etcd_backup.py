@@ -36,6 +36,7 @@ ETCD_BACKUP_OPTIONS = Options(
     {
         "directory": {"type": "str", "default": "/home/core/assets/backup"},
         "not_on": {"type": "list", "elements": "str", "default": []},
+        "force": {"type": "bool", "default": False},
     }
 )
 
@@ -93,6 +94,12 @@ class Backup:
             f"Cannot back up etcd: no control plane node{others} has a healthy member. Run without a backup, or repair one."
         )
 
+    def _advice(self) -> str:
+        """The script refuses while an operator of the control plane is progressing, as while a machine is down."""
+        if self._params["force"]:
+            return ""
+        return " If an operator is progressing, wait until it is not, or run with force (openshift_etcd_backup_force=true)."
+
     def _members(self) -> list[Member]:
         return read_members(self._client)
 
@@ -104,7 +111,9 @@ class Backup:
     def _create(self) -> None:
         try:
             self._client.create_etcd_pod(
-                backup_pod(self._resume["pod"], self._resume["node"], self._resume["image"], self._params["directory"])
+                backup_pod(
+                    self._resume["pod"], self._resume["node"], self._resume["image"], self._params["directory"], force=self._params["force"]
+                )
             )
         except ClusterConflictError:
             # An earlier request had its effect, and its answer was lost: the name is random.
@@ -130,7 +139,7 @@ class Backup:
         if phase == "Failed":
             raise CollectionError(
                 f"Cannot back up etcd: {SCRIPT} failed on {self._resume['node']}: {message or 'no message'}. The log is in the pod"
-                f" {NAMESPACE}/{name}; delete the pod after reading it."
+                f" {NAMESPACE}/{name}; delete the pod after reading it.{self._advice()}"
             )
         self._resume["state"] = ENDED
         self._client.delete_etcd_pod(name)
@@ -140,7 +149,7 @@ class Backup:
         return []
 
 
-def backup_pod(name: str, node: str, image: str, directory: str) -> dict[str, Any]:
+def backup_pod(name: str, node: str, image: str, directory: str, *, force: bool = False) -> dict[str, Any]:
     """Return the pod that runs the script in the file system of a Node's machine."""
     return {
         "apiVersion": "v1",
@@ -157,7 +166,7 @@ def backup_pod(name: str, node: str, image: str, directory: str) -> dict[str, An
                 {
                     "name": "backup",
                     "image": image,
-                    "command": ["chroot", "/host", SCRIPT, directory],
+                    "command": ["chroot", "/host", SCRIPT, *(["--force"] if force else []), directory],
                     "securityContext": {"privileged": True, "runAsUser": 0},
                     "volumeMounts": [{"name": "host", "mountPath": "/host"}],
                     "terminationMessagePolicy": "FallbackToLogsOnError",

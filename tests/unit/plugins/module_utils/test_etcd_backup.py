@@ -52,10 +52,12 @@ class Machines(Cluster):
             raise ClusterUnreachableError("no answer")
 
 
-def start(cluster: Machines, *, not_on: str = "", resume: dict[str, Any] | None = None) -> tuple[Backup, dict[str, Any], dict[str, Any]]:
+def start(
+    cluster: Machines, *, not_on: str = "", resume: dict[str, Any] | None = None, force: bool = False
+) -> tuple[Backup, dict[str, Any], dict[str, Any]]:
     result: dict[str, Any] = {"changed": False}
     kept: dict[str, Any] = {}
-    params = {"directory": "/backup", "not_on": list(not_on), "resume": resume}
+    params = {"directory": "/backup", "not_on": list(not_on), "resume": resume, "force": force}
     return Backup(cluster, params, result, kept), result, kept  # type: ignore[arg-type]  # what it uses of a client
 
 
@@ -82,6 +84,20 @@ def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:
     with pytest.raises(CollectionError, match="No space left on device"):
         backup.poll(patient=True)
     assert cluster.created
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) -> None:
+    cluster = Machines(members("abc"))
+    refusal = "Currently the kube-apiserver operator is in progressing state, please reconcile before attempting a backup"
+    cluster.status = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "message": refusal}}}]}
+    backup, _result, _kept = start(cluster, force=force)
+    with pytest.raises(CollectionError, match="in progressing state") as problem:
+        backup.poll(patient=True)
+    assert ("openshift_etcd_backup_force=true" in problem.value.message) is not force
+    (pod,) = cluster.created.values()
+    command = pod["spec"]["containers"][0]["command"]
+    assert command == ["chroot", "/host", "/usr/local/bin/cluster-backup.sh", *(["--force"] if force else []), "/backup"]
 
 
 def test_without_another_healthy_member_there_is_no_backup() -> None:

@@ -13,7 +13,7 @@ author:
 description:
   - Returns devices in the format of O(equinix_metal.openshift.csr_approval#module:machines).
   - A device that is being deleted is left out when another device has its host name.
-positional: hostnames
+positional: hostnames, machines
 options:
   _input:
     description:
@@ -26,6 +26,13 @@ options:
       - Full names of the machines that may join; others are left out. Unset, all devices are returned.
     type: list
     elements: str
+  machines:
+    description:
+      - Machines of the inventory, from the filter P(equinix_metal.openshift.machines#filter). Their labels that a kubelet may not set
+        itself, such as that of a MachineConfigPool, are returned too.
+    type: list
+    elements: dict
+    default: []
 seealso:
   - module: equinix_metal.openshift.csr_approval
 """
@@ -61,6 +68,11 @@ _value:
       description: When the installation of the device began. A reinstallation sets it again.
       type: str
       sample: "2026-08-22T12:00:00Z"
+    labels:
+      description: Labels that the Node gets as soon as it exists.
+      returned: when the machine has any
+      type: dict
+      sample: {node-role.kubernetes.io/storage: ""}
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -69,12 +81,15 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines as machines_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import labels_of_administrators
 
 
-def joining_machines(devices: Iterable[Mapping[str, Any]], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
+def joining_machines(
+    devices: Iterable[Mapping[str, Any]], hostnames: Collection[str] | None = None, machines: Iterable[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them."""
     try:
-        return machines_of(devices, hostnames)
+        return machines_of(devices, hostnames, {machine["hostname"]: labels_of_administrators(machine) for machine in machines})
     except (KeyError, TypeError, AttributeError) as problem:
         raise AnsibleFilterError(
             f"joining_machines: the input has to be devices as metal_device_info returns them: {problem!r}"

@@ -71,6 +71,12 @@ options:
           - When the machine was created, as the Metal API returns it. Its first request must come within O(window) after that.
           - Left out, the machine may come at any time.
         type: str
+      labels:
+        description:
+          - Labels that the machine's Node gets as soon as it exists, once. They are for labels that a kubelet may not set itself, such as
+            C(node-role.kubernetes.io/storage) of a MachineConfigPool, without which the machine would be rebooted to another pool and back.
+        type: dict
+        default: {}
   additional_addresses:
     description:
       - Addresses every machine may have beside its own, for example virtual ones that move between machines.
@@ -294,6 +300,12 @@ joined:
   type: list
   elements: str
   sample: [worker-2.demo.metal.test]
+labelled:
+  description: The Nodes that got labels (in check mode, would get).
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: [worker-2.demo.metal.test]
 waiting:
   description: What each of the other machines still lacks.
   returned: when the cluster's API has answered
@@ -318,6 +330,7 @@ OPTIONS = Options(
                 "id": {"type": "str"},
                 "addresses": {"type": "list", "elements": "str", "default": []},
                 "created_at": {"type": "str"},
+                "labels": {"type": "dict", "default": {}},
             },
         },
         "additional_addresses": {"type": "list", "elements": "str", "default": []},

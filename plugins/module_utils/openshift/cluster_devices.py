@@ -27,12 +27,16 @@ def devices_by_role(devices: Iterable[Device]) -> dict[str, list[Device]]:
     return {group: [device for device in ordered if ROLE_TAG + role in device["tags"]] for group, role in ROLES.items()}
 
 
-def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | None = None) -> list[dict[str, Any]]:
+def joining_machines(
+    devices: Iterable[Device], hostnames: Collection[str] | None = None, labels: Mapping[str, Mapping[str, str]] | None = None
+) -> list[dict[str, Any]]:
     """Return ``machines`` of ``csr_approval`` for devices as ``metal_device_info`` returns them; ``hostnames``: only these.
 
-    Names are those of Nodes, in lower case. A device that is being deleted is left out when another device has its host name.
+    Names are those of Nodes, in lower case. ``labels``: of their Nodes, by these names. A device that is being deleted is left out when
+    another device has its host name.
     """
     devices = [{**device, "hostname": str(device["hostname"]).lower()} for device in devices]
+    known_labels = {name.lower(): dict(given) for name, given in (labels or {}).items()}
     staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
     return [
         {
@@ -40,6 +44,7 @@ def joining_machines(devices: Iterable[Device], hostnames: Collection[str] | Non
             "id": device["id"],
             "addresses": [*(entry["address"] for entry in device["ip_addresses"]), *filter(None, [vlan_address(device)])],
             "created_at": device.get("provisioning_started_at") or device["created_at"],
+            **({"labels": known_labels[device["hostname"]]} if known_labels.get(device["hostname"]) else {}),
         }
         for device in devices
         if (hostnames is None or device["hostname"] in hostnames)

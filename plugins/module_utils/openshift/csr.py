@@ -105,6 +105,8 @@ class Machine:
     created_at: datetime | None
     ambiguous: bool = False
     device_id: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels that its Node gets as soon as it exists."""
 
     def is_of_an_earlier_one(self, moment: datetime | None) -> bool:
         """Return whether a CSR or Node of this time belongs to an earlier machine of the same name."""
@@ -272,6 +274,8 @@ class NodeState:
     """Time of its kubelet's last report."""
     device_id: str = ""
     """The device that it records, see ``node_identity``; empty without one."""
+    uid: str = ""
+    labels: frozenset[tuple[str, str]] = frozenset()
 
 
 def policy(options: Mapping[str, Any]) -> Policy:
@@ -287,7 +291,8 @@ def policy(options: Mapping[str, Any]) -> Policy:
         if given.get("created_at") and created_at is None:
             problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
         addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
-        machine = Machine(name, addresses, created_at, device_id=str(given.get("id") or ""))
+        labels = tuple(sorted((str(label), str(value)) for label, value in (given.get("labels") or {}).items()))
+        machine = Machine(name, addresses, created_at, device_id=str(given.get("id") or ""), labels=labels)
         # If two devices have one host name, neither may join, but all other machines may.
         machines[name] = machine if machines.get(name, machine) == machine else replace(machine, ambiguous=True)
     additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
@@ -331,8 +336,9 @@ def node_state(obj: Any) -> NodeState:
             ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
             message = printable(condition.get("message") or condition.get("reason") or "no reason given")
             since, heard_at = time_of(condition.get("lastTransitionTime")), time_of(condition.get("lastHeartbeatTime"))
-    created_at = time_of(metadata.get("creationTimestamp"))
-    return NodeState(_text(metadata.get("name")), ready, message, created_at, silent, since, heard_at, recorded_device(obj))
+    labels = frozenset((str(label), _text(value)) for label, value in _mapping(metadata.get("labels")).items())
+    name, uid, created_at = _text(metadata.get("name")), _text(metadata.get("uid")), time_of(metadata.get("creationTimestamp"))
+    return NodeState(name, ready, message, created_at, silent, since, heard_at, recorded_device(obj), uid, labels)
 
 
 def pending_client_requests(objects: Iterable[Any]) -> dict[str, Request]:

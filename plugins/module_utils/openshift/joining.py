@@ -50,6 +50,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts, to_texts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_notices import Notice, Notices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_watch import Change, Follower, listed
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import of_another_device
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
@@ -122,6 +123,7 @@ class Joining:
         self._ours: dict[str, Verdict] = {}
         self._failures: dict[str, _Failure] = {}
         self._sent: dict[str, Verdict] = {}
+        self._labelled: dict[str, str] = {}
         self._alarms: dict[str, Alarm] = {}
         self.verdicts: list[Verdict] = []
         self.missing: dict[str, str] = {}
@@ -154,7 +156,7 @@ class Joining:
         ordered = sorted([*self.verdicts, *removed], key=lambda verdict: verdict.request.order)
         refused = [verdict for verdict in ordered if verdict.decision in ("refuse", "deny")]
         return {
-            "changed": bool(decided),
+            "changed": bool(decided or self._labelled),
             "verdicts": [verdict.result() for verdict in ordered],
             "approved": approved,
             "denied": denied,
@@ -170,6 +172,7 @@ class Joining:
             ],
             "alarms": [alarm.result() for alarm in self._alarms.values()],
             "joined": self.joined,
+            "labelled": sorted(self._labelled.values()),
             "diff": {
                 "before": dict.fromkeys(decided, "pending"),
                 "after": decided,
@@ -205,6 +208,7 @@ class Joining:
         try:
             self._read()
             self._judge()
+            self._label()
             self._keep_past()
         except ClusterUnreachableError as problem:
             if not patient:
@@ -272,6 +276,30 @@ class Joining:
         }
         for name, problem in self._read_nodes(asking - self._nodes.keys()).items():
             self._problems[f"node {name}"] = f"the Node {printable(name)} cannot be read: {problem.message}"
+
+    def _label(self) -> None:
+        """Label Nodes as soon as they exist. By its labels the machine config operator knows a Node's pool: without them it belongs to the
+        pool worker, and with a label that comes later the machine is rebooted to the other pool and back.
+
+        Each Node is labelled once; a refusal is reported, and the role cluster sets the labels in the end.
+        """
+        for name, machine in self._rules.machines.items():
+            node = self._nodes.get(name)
+            if node is None or node.uid in self._labelled or machine.is_of_an_earlier_one(node.created_at):
+                continue
+            if of_another_device(node.device_id, machine.device_id):
+                continue
+            labels = {label: value for label, value in machine.labels if (label, value) not in node.labels}
+            if not labels:
+                continue
+            if not self._client.read_only:
+                try:
+                    self._client.change_node(name, node.uid, {"metadata": {"labels": labels}})
+                except ClusterRefusedError as refused:
+                    self._problems[f"labels of {name}"] = f"the Node {name} has not got its labels yet: {refused.message}"
+                    continue
+            self._problems.pop(f"labels of {name}", None)
+            self._labelled[node.uid] = name
 
     def _read_history(self) -> dict[str, Past]:
         """What earlier runs have written down. Without the right to read it this run knows what it sees itself."""

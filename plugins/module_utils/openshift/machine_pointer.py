@@ -102,6 +102,11 @@ def registration_command(machine: Mapping[str, Any]) -> str:
     return " ".join([SCRIPT_PATH, *flags]) if flags else ""
 
 
+def labels_of_administrators(machine: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels that the kubelet of a machine may not set on its own Node, such as that of its MachineConfigPool."""
+    return {key: value for key, value in (machine.get("labels") or {}).items() if not is_registrable(key)}
+
+
 def is_registrable(label: str) -> bool:
     """Return whether a kubelet may set this label on its own Node. Others are set by an administrator after the node has joined."""
     domain, slash, _name = label.partition("/")

@@ -54,3 +54,11 @@ def test_a_device_that_is_being_deleted_makes_its_replacement_no_second_one() ->
 def test_something_else_is_told(devices: Any) -> None:
     with pytest.raises(AnsibleFilterError, match="as metal_device_info returns them"):
         joining_machines(devices)
+
+
+def test_labels_are_those_that_a_kubelet_may_not_set() -> None:
+    labels = {"node-role.kubernetes.io/storage": "", "team": "one"}
+    inventory = [{"hostname": "worker-0", "labels": labels}, {"hostname": "worker-1", "labels": {"team": "one"}}]
+    first, second = joining_machines([device("worker-0"), device("worker-1")], None, inventory)
+    assert first["labels"] == {"node-role.kubernetes.io/storage": ""}
+    assert "labels" not in second

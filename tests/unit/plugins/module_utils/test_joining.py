@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_watch import Backoff
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
 
+from . import csr_cases as cases
 from .csr_cases import OTHER, WORKER, client, key, made
 from .test_csr import NOW, node, rules
 
@@ -65,6 +66,15 @@ class Cluster:
             raise self.failing[name]
 
     approve = deny = _answer
+
+    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
+        assert not self.read_only
+        self.answers.append(f"label {name}")
+        if name in self.failing:
+            raise self.failing[name]
+        metadata = self.there[name]["metadata"]
+        assert uid == metadata["uid"]
+        metadata["labels"] = {**metadata.get("labels", {}), **patch["metadata"]["labels"]}
 
     def history(self, name: str) -> dict[str, str]:
         return dict(self.kept)
@@ -110,6 +120,58 @@ def test_a_node_that_cannot_be_read_delays_its_own_csr_alone(problem: ClusterErr
     if problem is LOST:
         found.poll()
         assert found.approved == ["good", "bad"]
+
+
+POOL = {"node-role.kubernetes.io/storage": "", "team": "one"}
+
+
+def labelled_cluster(**changes: Any) -> tuple[Cluster, Joining]:
+    """A cluster whose only Node is not Ready yet, and a machine that has labels."""
+    there = node(ready=False)
+    there["metadata"] |= {"uid": "uid-1", "labels": {"team": "one", "other": "x"}}
+    cluster = Cluster(nodes=(there,))
+    machines = [{"name": WORKER, "addresses": [], "created_at": cases.CREATED, "labels": POOL}]
+    return cluster, joining(cluster, machines=machines, **changes)
+
+
+def test_a_node_gets_the_label_of_its_pool_before_it_can_be_ready() -> None:
+    cluster, found = labelled_cluster()
+    (text,) = found.poll()
+    assert text.startswith(f"{WORKER}: its node is not Ready")
+    assert cluster.there[WORKER]["metadata"]["labels"] == {**POOL, "other": "x"}
+    assert (found.result()["labelled"], found.result()["changed"]) == ([WORKER], True)
+    # Once: what an administrator changes is not changed back, and a run that finds the labels writes nothing.
+    del cluster.there[WORKER]["metadata"]["labels"]["team"]
+    found.poll()
+    assert cluster.answers == [f"label {WORKER}"]
+    cluster.there[WORKER]["metadata"]["labels"]["team"] = "one"
+    again = joining(cluster, machines=[{"name": WORKER, "addresses": [], "created_at": cases.CREATED, "labels": POOL}])
+    again.poll()
+    assert (again.result()["labelled"], again.result()["changed"], len(cluster.answers)) == ([], False, 1)
+
+
+def test_check_mode_labels_no_node() -> None:
+    cluster, found = labelled_cluster()
+    cluster.read_only = True
+    found.poll()
+    assert (found.result()["labelled"], cluster.answers) == ([WORKER], [])
+
+
+def test_a_node_of_an_earlier_machine_gets_no_label() -> None:
+    cluster, found = labelled_cluster()
+    cluster.there[WORKER]["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+    found.poll()
+    assert (found.result()["labelled"], cluster.answers) == ([], [])
+
+
+def test_refused_labels_are_reported_and_sent_again() -> None:
+    cluster, found = labelled_cluster()
+    cluster.failing[WORKER] = FORBIDDEN
+    found.poll()
+    assert any("has not got its labels yet" in notice.text for notice in found.notices())
+    del cluster.failing[WORKER]
+    found.poll()
+    assert (found.result()["labelled"], len(cluster.answers)) == ([WORKER], 2)
 
 
 def test_refused_credentials_fail_after_every_server_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:

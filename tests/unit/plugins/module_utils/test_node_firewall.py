@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_network import bootstrap_network
+from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_ignition import bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
@@ -44,7 +44,7 @@ def test_masters_and_workers_have_it() -> None:
 
 def test_the_bootstrap_device_has_it() -> None:
     installer: dict[str, Any] = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/opt/openshift/manifests/one"}]}}
-    made = json.loads(bootstrap_network(json.dumps(installer), {**SETTINGS, "node_network": {"kind": "layer3"}}))
+    made = json.loads(bootstrap_ignition(json.dumps(installer), {**SETTINGS, "node_network": {"kind": "layer3"}}))
     config = next(iter(node_firewall(SETTINGS)))["spec"]["config"]
     assert made["storage"]["files"] == [*installer["storage"]["files"], *config["storage"]["files"]]
     assert made["systemd"]["units"] == config["systemd"]["units"]
@@ -53,13 +53,13 @@ def test_the_bootstrap_device_has_it() -> None:
 
 def test_the_bootstrap_device_has_the_network_and_the_firewall_of_the_nodes() -> None:
     network = {"kind": "private", "metadata_url": "http://192.0.2.1/metadata", "families": [4], "script": "#!\n", "service": "[Unit]\n"}
-    made = json.loads(bootstrap_network("{}", {**SETTINGS, "node_network": network}))
+    made = json.loads(bootstrap_ignition("{}", {**SETTINGS, "node_network": network}))
     names = ["node-network.service", "node-firewall.service", "node-firewall.timer"]
     assert [each["name"] for each in made["systemd"]["units"]] == names
 
 
 def test_it_can_be_left_out() -> None:
-    assert bootstrap_network("{}", {**SETTINGS, "node_firewall": {"enabled": False}}) == "{}"
+    assert bootstrap_ignition("{}", {**SETTINGS, "node_firewall": {"enabled": False}}) == "{}"
     assert not list(node_firewall({**SETTINGS, "node_firewall": {"enabled": False}}))
     assert not list(node_firewall({}))
 

@@ -133,7 +133,13 @@ def settings(network: str) -> dict[str, Any]:
         "control_plane": [],
         "workers": [],
         "node_network": {"kind": network, "vlan_mode": "hybrid", "families": [4], **common, **files["node-network"]},
-        "kube_vip": {"address": "198.51.100.1", "image": "kube-vip", **common, **files["kube-vip"]},
+        "kube_vip": {
+            "address": "198.51.100.1",
+            "image": "kube-vip",
+            **common,
+            **files["kube-vip"],
+            "address_service": content("ignition", "kube-vip-address.service"),
+        },
         "node_firewall": {"enabled": True, "sources": [], **common, **files["node-firewall"]},
     }
 

@@ -4,6 +4,7 @@
 #   METADATA_URL   the document of the metadata service, which identifies a device by its source address
 #   API_ADDRESS    elastic address of the API
 #   IMAGE          image of kube-vip
+# With the argument follow-api it has the address on this node while the API server of the node is ready, and does not end.
 #   MANIFESTS      folder of the kubelet's static pods; for tests
 set -euo pipefail
 shopt -s inherit_errexit
@@ -60,6 +61,32 @@ pod() {
           }
     ' "$work/metadata.json"
 }
+
+# kube-vip leaves the address on the interface while it withdraws the route, and the kubelet of this node would reach no API server: the
+# node becomes NotReady at each rollout. Without the address its connections go to the routers, and to another node that announces it.
+follow_api() {
+    local failures=0
+    while true; do
+        if curl --silent --fail --max-time 1 --output /dev/null http://127.0.0.1:6080/readyz; then
+            failures=0
+            has_address || { ip address add "$API_ADDRESS/32" dev lo && echo "the API server of this node is ready: added $API_ADDRESS"; }
+        elif failures=$((failures + 1)) && [ "$failures" -ge 2 ] && has_address; then
+            ip address delete "$API_ADDRESS/32" dev lo
+            # Packets of open connections would go to the routers, without an answer, and the kubelet would wait for one for 45 s.
+            ss --kill --no-header dst "$API_ADDRESS" >/dev/null || true
+            echo "the API server of this node is not ready: removed $API_ADDRESS"
+        fi
+        sleep 1
+    done
+}
+
+has_address() {
+    [ -n "$(ip -oneline address show dev lo to "$API_ADDRESS/32")" ]
+}
+
+if [ "${1:-}" = follow-api ]; then
+    follow_api
+fi
 
 until read_metadata; do
     echo "$METADATA_URL has no BGP neighbors of this device yet: trying again in 5 s"

@@ -34,9 +34,8 @@ FILES = REPOSITORY / "roles/ignition/files"
 
 @pytest.fixture
 def config() -> dict[str, Any]:
-    texts = {
-        kind: (FILES / f"kube-vip.{end}").read_text() for kind, end in {"script": "sh", "service": "service", "timer": "timer"}.items()
-    }
+    ends = {"script": ".sh", "service": ".service", "timer": ".timer", "address_service": "-address.service"}
+    texts = {kind: (FILES / f"kube-vip{end}").read_text() for kind, end in ends.items()}
     settings = {"address": ADDRESS, "image": "registry.test/kube-vip:1", "metadata_url": "https://metadata.test/metadata", **texts}
     (found,) = manifests({"kube_vip": settings})
     made: dict[str, Any] = found["spec"]["config"]

@@ -22,7 +22,7 @@ def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a MachineConfig for masters.
 
     ``kube_vip``: ``address``, the elastic address of the API, without which there is no kube-vip; ``image``; ``metadata_url``; ``script``,
-    ``service`` and ``timer``, the contents of their files.
+    ``service``, ``timer`` and ``address_service``, the contents of their files.
     """
     found = settings.get("kube_vip") or {}
     if not found.get("address"):
@@ -32,4 +32,5 @@ def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         ignition_file("/etc/kube-vip.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/kube-vip", found["script"], 0o755),
     ]
-    yield machine_config("master", "kube-vip", files, [unit(f"kube-vip.{kind}", found[kind]) for kind in ("service", "timer")])
+    units = {"kube-vip.service": "service", "kube-vip.timer": "timer", "kube-vip-address.service": "address_service"}
+    yield machine_config("master", "kube-vip", files, [unit(name, found[content]) for name, content in units.items()])

@@ -21,6 +21,7 @@ SETTINGS: dict[str, Any] = {
         "script": "#!\n",
         "service": "[Service]\n",
         "timer": "[Timer]\n",
+        "address_service": "[Service]\n",
     }
 }
 CLUSTER = "demo.metal.test"
@@ -37,7 +38,8 @@ def test_masters_alone_have_it() -> None:
         'IMAGE="registry.test/kube-vip:v1.2.2"',
     ]
     assert (script["path"], script["mode"]) == ("/usr/local/bin/kube-vip", 0o755)
-    assert [each["name"] for each in found["spec"]["config"]["systemd"]["units"]] == ["kube-vip.service", "kube-vip.timer"]
+    units = [each["name"] for each in found["spec"]["config"]["systemd"]["units"]]
+    assert units == ["kube-vip.service", "kube-vip.timer", "kube-vip-address.service"]
 
 
 @pytest.mark.parametrize("settings", [{}, {"kube_vip": {**SETTINGS["kube_vip"], "address": ""}}])

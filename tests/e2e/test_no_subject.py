@@ -1,0 +1,81 @@
+"""Playbooks of a cluster that exists fail when a wrong project, token or name leaves them nothing to work on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.harness import NAME, User
+from tests.e2e.kills import make_files, make_small
+
+pytestmark = pytest.mark.e2e
+
+CHEAP = ("status.yml", "playbooks/approve.yml", "playbooks/evictions.yml")
+"""Without preflight checks."""
+OTHERS = ("playbooks/start.yml", "playbooks/stop.yml", "scale.yml", "replace.yml")
+PLAYBOOKS = [*CHEAP, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """A project with the control plane machine of a cluster, and one without anything."""
+    user = User(tmp_path_factory.mktemp("subject") / "user", speed=600)
+    user.folder.mkdir()
+    with user.at_work():
+        make_small(user, timeout=20)
+        tags = [f"openshift-cluster={NAME}", "openshift-role=control-plane", "openshift-infra-id=demo-x7k2p"]
+        user.sandbox.call("POST", "devices", json={"hostname": f"master-0.{NAME}", "tags": tags})
+        yield user
+
+
+@pytest.fixture(scope="module")
+def empty_project(user: User) -> str:
+    project: dict[str, Any] = user.ask("POST", "projects", json={"name": "empty"})
+    return str(project["id"])
+
+
+def refused(user: User, playbook: str, *texts: str, **variables: Any) -> None:
+    run = user.play(playbook, "-e", json.dumps(variables))
+    assert run.code not in {0, -9}, run.tail
+    said = re.sub(r"\s+", " ", run.output)
+    for text in texts:
+        assert text in said, f"{text!r} is not in:\n{run.tail}"
+    assert run.writes == []
+    assert "Traceback" not in run.output
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_a_project_without_the_cluster_is_refused(user: User, empty_project: str, playbook: str) -> None:
+    refused(user, playbook, metal_project_id=empty_project, openshift_replace="master-0")
+
+
+@pytest.mark.parametrize("playbook", CHEAP)
+def test_the_name_of_no_cluster_is_refused(user: User, playbook: str) -> None:
+    words = "with the tag openshift-cluster=other" if playbook.endswith("approve.yml") else "other.metal.test does not exist: no device"
+    refused(user, playbook, words, "Check metal_project_id, metal_api_token", openshift_cluster_name="other")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", CHEAP)
+def test_a_token_that_is_not_accepted_is_refused(user: User, playbook: str) -> None:
+    refused(user, playbook, "token", metal_api_token="wrong", metal_api_retries=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", CHEAP)
+def test_the_folder_of_a_cluster_in_another_project_is_refused(user: User, empty_project: str, playbook: str) -> None:
+    make_files(user)
+    (user.cluster / "project").write_text(user.sandbox.environment["METAL_PROJECT_ID"], encoding="utf-8")
+    try:
+        refused(user, playbook, f"this run is for {empty_project}: check metal_project_id", metal_project_id=empty_project)
+    finally:
+        (user.cluster / "project").unlink()
+
+
+def test_expected_clusters_that_do_not_exist_are_no_success(user: User, empty_project: str) -> None:
+    words = f"None of the clusters in openshift_orphans_expected has anything here: {NAME}. Check metal_project_id"
+    refused(user, "playbooks/orphans.yml", words, metal_project_id=empty_project, openshift_orphans_expected=[NAME])

@@ -220,6 +220,34 @@ def test_the_lock_of_a_killed_module_is_taken_over_after_its_requests_ended(serv
     """A task of its own that is killed with ``kill -9`` while the service works on its orders: 2 s later they are carried out."""
     service.slow(2, "POST", ORDERS if writes else "/virtual-networks$")
     options = {**SET, "metal_api_timeout": 4}
+    kill_a_set(service, options, tmp_path)
+    result = service.run("metal_device_set", {**options, "wait_timeout": 120})
+    assert not result.get("failed"), result
+    assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
+    orders = [each for each in service.sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices")]
+    assert Counter(each["status"] for each in orders)[201] == 5
+    assert service.locks == []
+
+
+def test_a_set_without_changes_deletes_the_lock_of_a_killed_set(service: Service, tmp_path: Any) -> None:
+    """What the killed one has ordered is carried out, so the next one writes nothing, and takes no lock of its own."""
+    service.slow(2, "POST", ORDERS)
+    options = {**SET, "machines": [machine(1)], "metal_api_timeout": 4}
+    kill_a_set(service, options, tmp_path)
+    deadline = time.monotonic() + 60
+    while not service.devices:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert len(service.locks) == 1
+    service.sandbox.forget()
+    result = service.run("metal_device_set", {**options, "wait_timeout": 120})
+    assert (result.get("msg"), result["changed"]) == (None, False)
+    assert service.locks == []
+    assert [each["method"] for each in service.sandbox.journal() if each["method"] != "GET"] == ["DELETE"]
+
+
+def kill_a_set(service: Service, options: Mapping[str, Any], tmp_path: Any) -> None:
+    """Start a set in a process of its own, and kill it when the service works on a request that is slow."""
     manner = f"Manner({str(tmp_path / 'said')!r}, dict(os.environ), False, None)"
     program = f"from tests.contract.programs import *; play_module({manner}, 'metal_device_set', {options!r})"
     (tmp_path / "said").touch()
@@ -235,8 +263,3 @@ def test_the_lock_of_a_killed_module_is_taken_over_after_its_requests_ended(serv
     finally:
         child.kill()
         child.wait()
-    result = service.run("metal_device_set", {**options, "wait_timeout": 120})
-    assert not result.get("failed"), result
-    assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
-    orders = [each for each in service.sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices")]
-    assert Counter(each["status"] for each in orders)[201] == 5

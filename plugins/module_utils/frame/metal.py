@@ -28,7 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE, Outage
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.resource import ResourceModule
@@ -40,7 +40,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
     lifetime_for,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, scope_of, scope_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, ended_runs, remains_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
 
@@ -281,8 +281,21 @@ class MetalModule(ResourceModule):
             lifetime = lifetime_for(LIFETIME, timeout)
             return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
 
+        self._clear_ended(Locked(scope, scope_tags(tags), self.params["project_id"], metro, LIFETIME))
         # A slice of the wait for the lock may have begun it.
         self._gate.lock = make() if Run.is_begun(holder) else _PendingLock(make)
+
+    def _clear_ended(self, locked: Locked) -> None:
+        """Delete the lock objects of runs that were killed here: without a write of this call nobody else would."""
+        for run in ended_runs(locked):
+            remains = remains_of(run.holder)
+            if remains is None:
+                continue
+            # What that run has sent may still arrive.
+            if self.params["wait"]:
+                self._gate.sleep(max(0.0, remains.settled_at - boot_time()))
+            if remains.settled_at <= boot_time():
+                self._release(lock_with_client(self.module, run, gate=gate_of()))
 
     def _own_lock(self, run: Run) -> ClusterLock:
         self._lock_of_this_call = lock_with_client(self.module, run, gate=gate_of(), patient=self.params["wait"])

@@ -188,6 +188,19 @@ def remains_of(holder: Holder) -> Remains | None:
         os.close(marker)
 
 
+def ended_runs(locked: Locked) -> list[Run]:
+    """Return the runs that ended on this computer without deleting their lock object of this scope, or that may have left one."""
+    found = []
+    for path in sorted(runs_folder().glob("*.json")):
+        # The file of a run that releases its lock now, or no file of a run.
+        with suppress(CollectionError):
+            run = Run.load(path)
+            is_of_scope = (run.locked.scope, run.locked.project) == (locked.scope, locked.project)
+            if is_of_scope and (run.lock or run.unsure) and remains_of(run.holder) is not None:
+                found.append(run)
+    return found
+
+
 def runs_folder() -> Path:
     """Return the folder of this user's runs. Raises CollectionError if another user has access to it."""
     folder = Path(tempfile.gettempdir()) / f"equinix_metal.openshift-{os.getuid()}"

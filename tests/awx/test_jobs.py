@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 
 import httpx
@@ -74,6 +75,13 @@ def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: In
     # Bootstrap, three control plane machines, four workers.
     assert "8 machines to order" in job.flat
     assert job.writes == []
+    report = job.artifacts["validate_report"]
+    assert (report["failed"], report["machines_to_order"]) == (0, 8)
+
+    # AWX passes the artifacts of a job to the next ones of its workflow, as extra variables.
+    stale = awx.run("playbooks/validate.yml", inventory, extra={"validate_report": report}, timeout=300)
+    stale.refused("which AWX removes at its end")
+    assert stale.artifacts["validate_report"]["failed"] == 1
 
 
 @pytest.mark.parametrize("playbook", ["status.yml", "playbooks/validate.yml"])
@@ -81,6 +89,13 @@ def test_an_inventory_that_was_not_synchronized_is_named(awx: Awx, playbook: str
     empty = {"all": {"children": ["ungrouped"]}, "_meta": {"hostvars": {}}}
     job = awx.run(playbook, empty, timeout=300)
     job.refused("The inventory of this job has no hosts", "Synchronize the source of the inventory")
+
+
+@pytest.mark.usefixtures("workers")
+def test_the_status_is_an_artifact(awx: Awx, inventory: Inventory) -> None:
+    job = awx.run("status.yml", inventory, extra={"openshift_directory": str(awx.exposed / NAME)}, timeout=300).ended_well()
+    devices = json.dumps(job.artifacts["status_report"])
+    assert f"worker-0.{NAME}" in devices
 
 
 @pytest.mark.parametrize(

@@ -2379,6 +2379,15 @@ COMPUTED_OPTIONS = (
         options=("cluster_lock_job", "leave_job", "validate_job"),
     ),
     Variable(
+        "artifact",
+        "bool",
+        "Whether the report is an artifact of the job (M(ansible.builtin.set_stats)), which AWX keeps for who approves a workflow and for "
+        "other automation.",
+        expression="awx_job_id | default(tower_job_id | default('')) | string | length > 0",
+        computed="in a job of AWX",
+        options=("validate_artifact", "status_artifact"),
+    ),
+    Variable(
         "variables",
         "dict",
         "All variables of the collection that are set, by name.",

@@ -55,6 +55,9 @@ def render_ssh_key(view: Rendering, key: SshKey, include: Include) -> JSON:
 
 
 def list_user_keys(call: Call) -> Reply:
+    """List the keys of the user; with a project's key, which belongs to no user, those of the project (ours)."""
+    if call.caller.key.project_id:
+        return _list(call, call.world.store[SshKey].by("project", call.caller.key.project_id))
     return _list(call, call.world.store[SshKey].by("user", call.caller.user_id))
 
 

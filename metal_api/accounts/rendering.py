@@ -61,7 +61,7 @@ def author(view: Rendering, user_id: str) -> JSON:
 
 
 def render_organization(view: Rendering, organization: Organization, include: Include) -> JSON:
-    projects = view.store[Project].by("organization", organization.id)
+    projects = [each for each in view.store[Project].by("organization", organization.id) if view.sees(each.id)]
     return {
         "id": organization.id,
         "name": organization.name,

@@ -27,6 +27,8 @@ def show_user(call: Call) -> Reply:
 
 
 def update_user(call: Call) -> Reply:
+    if call.caller.key.project_id:
+        raise forbidden()
     user = call.world.store[User][call.caller.user_id]
     changes: dict[str, Any] = {
         name: str(call.body[name]) for name in ("first_name", "last_name", "phone_number", "timezone") if call.body.get(name) is not None

@@ -85,7 +85,7 @@ class Call:
 
     @cached_property
     def rendering(self) -> Rendering:
-        return Rendering(self.world, self.base)
+        return Rendering(self.world, self.base, self.caller.sees)
 
     def shown(self, record: Record) -> dict[str, Any]:
         """Return a record as JSON, with the parts that the call includes and excludes."""

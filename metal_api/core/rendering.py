@@ -9,7 +9,7 @@ plan, operating_system, metro, facility, ip_addresses and network_ports of a dev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from metal_api.core.include import PLAIN, Include
@@ -20,10 +20,11 @@ from metal_api.core.world import World
 class Rendering:
     """Renders records of all resources, so that no resource has to import those whose objects are parts of its own.
 
-    ``base``: prefix of every href, as the client called (``/metal/v1`` or empty).
+    ``base``: prefix of every href, as the client called (``/metal/v1`` or empty). ``sees``: whether the caller has access to a project.
     """
 
-    def __init__(self, world: World, base: str) -> None:
+    def __init__(self, world: World, base: str, sees: Callable[[str], bool] = lambda _project_id: True) -> None:
+        self.sees = sees
         self.world = world
         self.store = world.store
         self.base = base

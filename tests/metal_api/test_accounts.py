@@ -81,10 +81,22 @@ async def test_a_projects_key_sees_one_project(sandbox: Sandbox) -> None:
             ("GET", f"/organizations/{organization}/capacity/metros"),
             ("POST", "/projects"),
             ("GET", "/user/api-keys"),
+            ("PATCH", "/user"),
+            ("PUT", "/user"),
         ):
-            answer = await client.request(method, path, json={"name": "x"} if method == "POST" else None)
+            answer = await client.request(method, path, json=None if method == "GET" else {"name": "x", "first_name": "Changed"})
             assert answer.status_code == 403, path
             assert answer.json() == {"errors": ["Access denied for the current authentication token"]}
+        assert (await sandbox.api.get("/user")).json()["first_name"] == "Sandbox"
+        # Not the keys of the user.
+        assert (await sandbox.api.get("/ssh-keys")).json()["ssh_keys"]
+        assert (await client.get("/ssh-keys")).json()["ssh_keys"] == []
+        own = {"label": "own", "key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGk7Q3zhcLkYHUs9cDLU6yDp+hmcTBv6vA4CEb7Wd1xk me"}
+        assert (await client.post(f"/projects/{made['id']}/ssh-keys", json=own)).status_code == 201
+        assert [each["label"] for each in (await client.get("/ssh-keys")).json()["ssh_keys"]] == ["own"]
+        # Nor other projects as parts of what it sees.
+        shown = (await client.get(f"/projects/{made['id']}", params={"include": "organization.projects"})).json()
+        assert [each["name"] for each in shown["organization"]["projects"]] == ["second"]
         assert (await client.delete(f"/api-keys/{key['id']}")).status_code == 204
         assert (await client.get("/projects")).status_code == 401
 

@@ -30,6 +30,10 @@ IMAGES = """\
 Download kernel, initramfs and root file system of RHEL CoreOS into the state folder, with the checksums of the stream metadata. The boot
 service serves them over HTTP: set openshift_image_mirror_url to its URL with /images. The iPXE of Debian 12 has no HTTPS.
 """
+KEY = """\
+Make an API key of the first user that may write, while the server is stopped, and write its token into the file token of the state folder:
+after all such keys were deleted, or their tokens lost.
+"""
 DHCP = "Print reservations for the servers of the rack file, which need their MAC addresses there, and what these boot."
 
 
@@ -62,14 +66,15 @@ def command_line() -> argparse.ArgumentParser:
     load.add_argument("archive", type=Path, metavar="FILE", help="archive of the command backup")
     images = commands.add_parser("images", help="download the images that servers boot", description=IMAGES)
     images.add_argument("stream", metavar="FILE", help="output of openshift-install coreos print-stream-json; - for standard input")
+    key = commands.add_parser("key", help="make an API key while the server is stopped", description=KEY)
     dhcp = commands.add_parser("dhcp", help="print the configuration of a DHCP server of your own", description=DHCP)
     dhcp.add_argument("--kind", choices=("dnsmasq", "isc-dhcpd", "kea"), required=True, help="the DHCP server")
     dhcp.add_argument("--boot-url", required=True, metavar="URL", help="where machines reach the boot service")
     dhcp.add_argument("--tftp-server", default="", metavar="ADDR", help="TFTP server with iPXE, for servers with boot: pxe (default: none)")
     _add_rack(dhcp)
-    for command in (save, load, images):
+    for command in (save, load, images, key):
         _add_state(command)
-    for command in (serve, save, load):
+    for command in (serve, save, load, key):
         _add_database(command)
     for command in (serve, enrol):
         _add_state(command)
@@ -140,6 +145,7 @@ def _run(chosen: argparse.Namespace) -> int:  # noqa: PLR0911 - one for each com
     from metal_api.catalogue.data import use  # noqa: PLC0415
     from metal_api.database_option import database_url  # noqa: PLC0415
     from metal_api.images import fetch, read_stream  # noqa: PLC0415
+    from metal_api.offline import make_key  # noqa: PLC0415
     from metal_api.serve import (  # noqa: PLC0415
         Options,
         catalogue_of,
@@ -160,6 +166,9 @@ def _run(chosen: argparse.Namespace) -> int:  # noqa: PLR0911 - one for each com
             return 0
         if chosen.command == "images":
             fetch(read_stream(chosen.stream), chosen.state)
+            return 0
+        if chosen.command == "key":
+            print(make_key(chosen.state, database_url(chosen.database, chosen.database_url_file)))
             return 0
         if chosen.command == "dhcp":
             print(reservations_of(load_rack(chosen.rack), chosen.kind, chosen.boot_url, chosen.tftp_server))

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 
 from metal_api import boot_iso, images
 from metal_api.catalogue.data import NETWORK_BOOT, catalogue
-from metal_api.core.bodies import LARGEST_WITHOUT_TOKEN, Bounded
+from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.parsing import load_json
 from metal_api.core.world import World
 from metal_api.devices.lifecycle import Lifecycle
@@ -277,4 +277,4 @@ def create_boot_app(world: World, media: BootMedia | None = None) -> ASGIApp:
     ]
     if media is not None:
         routes += media.routes(world)
-    return Bounded(Starlette(routes=routes), LARGEST_WITHOUT_TOKEN)
+    return Bounded(Starlette(routes=routes), LARGEST_UNKNOWN)

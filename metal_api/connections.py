@@ -89,8 +89,8 @@ def _waiting(connections: dict[Connection, None]) -> Iterator[Connection]:
 def raise_descriptors() -> int:
     """Raise the limit of file descriptors of this process as far as allowed, and return how many connections are allowed then."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+    requested = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < requested:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (requested, hard))
+        soft = requested
     return max(16, (DESCRIPTORS if soft == resource.RLIM_INFINITY else soft) // _SHARE)

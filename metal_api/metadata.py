@@ -18,7 +18,7 @@ from metal_api.boot import report_url
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import network as parsed
 from metal_api.core.app import JSONAnswer
-from metal_api.core.bodies import LARGEST_WITHOUT_TOKEN, Bounded
+from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
@@ -200,7 +200,7 @@ def create_metadata_app(world: World) -> ASGIApp:
         get("/2009-04-04/meta-data/{item:path}", ec2),
         get("/2009-04-04/user-data", text),
     ]
-    return Bounded(Starlette(routes=routes), LARGEST_WITHOUT_TOKEN)
+    return Bounded(Starlette(routes=routes), LARGEST_UNKNOWN)
 
 
 def show_metadata(call: Call) -> Reply:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import yaml
 from rich.console import Console
 
 from metal_api import audit
@@ -63,8 +64,8 @@ from metal_api.world import MetalWorld
 LOG = logging.getLogger(__name__)
 
 DEFAULT_LISTEN = "127.0.0.1:8443"
-TOKEN, CA, MEDIA = "token", "tls/ca.pem", "media"
-"""In the state folder: the first user's token, the CA of the API's certificate, the folder of what machines boot."""
+TOKEN, CA, MEDIA, KEPT_RACK = "token", "tls/ca.pem", "media", "rack-in-force.yml"
+"""In the state folder: a token that may write, the CA of the API's certificate, the folder of what machines boot, metros and plans."""
 
 MOST_CONNECTIONS, MOST_CONNECTIONS_OF_CLIENT = 2000, 128
 """Of each listener, and of one address there."""
@@ -161,6 +162,26 @@ def load_rack(path: Path) -> Rack:
         raise StartError(f"{path} cannot be used, nothing was started:\n{problems}") from None
 
 
+def rack_in_force(path: Path, state: Path) -> Rack:
+    """Return the rack of a file; of one that cannot be used, the metros and plans of the last start, without servers to enrol.
+
+    So a mistake in the file stops no server that is started again: devices run on, and their network is served. Raises :class:`StartError`
+    where there was no start before.
+    """
+    kept = state / KEPT_RACK
+    try:
+        rack = load(path)
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # Without servers: it has no secrets, and names no files.
+        write_private(kept, yaml.safe_dump({name: data[name] for name in ("metros", "plans") if data.get(name)}))
+    except RackError as error:
+        if not kept.exists():
+            return load_rack(path)
+        LOG.error("the metros and plans of the last start are in force, correct the file and reload it (SIGHUP): %s", error)  # noqa: TRY400
+        return load_rack(kept)
+    return rack
+
+
 def catalogue_of(rack: Rack) -> Catalogue:
     """Return the catalogue of a rack: its metros, and its plans besides those of the vendor."""
     return Catalogue(
@@ -191,9 +212,9 @@ def serve(options: Options) -> int:
     for chatty in ("httpx", "httpcore", "uvicorn", "openstack", "keystoneauth", "urllib3"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     options = checked(options)
-    rack = load_rack(options.rack)
-    use(catalogue_of(rack))
     with locked(options.state, "server"):
+        rack = rack_in_force(options.rack, options.state)
+        use(catalogue_of(rack))
         check_place(options.state, options.database)
         try:
             write_media(options.state / MEDIA, _boot_url(options))
@@ -273,7 +294,11 @@ class MetalServer(Runnable):
         await self._listen("--listen", options.listen, create_metal_app(world), context)
         if options.metrics_listen is not None:
             await self._listen("--metrics-listen", options.metrics_listen, self._metrics.application(), None)
-        write_private(options.state / TOKEN, world.token + "\n")
+        if world.token:
+            write_private(options.state / TOKEN, world.token + "\n")
+        else:
+            LOG.error("no API key of a user may write: stop the server, then run python -m metal_api key --state %s", options.state)
+            (options.state / TOKEN).unlink(missing_ok=True)
         self._write_environment(world)
         # Before any server is powered on: beside another DHCP server this one does not start.
         await self._start_dhcp(world, machines)

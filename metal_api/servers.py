@@ -161,6 +161,9 @@ class Servers:
             if not address:
                 unavailable = unavailable or f"no address is left for it in {plain.first} to {plain.last} of metro {found.metro}"
             taken.add(address)
+        elif device_id is not None and known is not None:
+            # Its metro was taken out of the rack file: the device runs on where it is.
+            network, gateway = known.network, known.gateway
         project = self._project(found.reserved_for)
         if found.reserved_for and project is None:
             unavailable = unavailable or f"it is reserved for project {found.reserved_for!r}, which does not exist"
@@ -196,7 +199,7 @@ class Servers:
             return None
         projects = self._world.store[Project]
         # A name is that of a project of the first organization: users of others could give theirs the same.
-        first = next(iter(self._world.store[Organization])).id
+        first = next((each.id for each in self._world.store[Organization]), None)
         return projects.get(name) or next((each for each in projects if each.name == name and each.organization_id == first), None)
 
     def _reserve(self, server: Server) -> None:

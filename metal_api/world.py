@@ -47,8 +47,8 @@ class MetalWorld(World):
 
     @property
     def token(self) -> str:
-        """The first user's token."""
-        return next(key.token for key in self.store[ApiKey] if key.user_id)
+        """The first token of a user that may write, empty if there is none."""
+        return next((key.token for key in self.store[ApiKey] if key.user_id and not key.read_only), "")
 
     @property
     def project_id(self) -> str:

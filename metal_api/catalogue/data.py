@@ -148,6 +148,7 @@ class Catalogue:
             )
             for each in data["operating_systems"]
         }
+        self.plans, self.metros = _Plans(self.plans), _Metros(self.metros)
         things: list[Metro | Plan | OperatingSystem] = [*self.metros.values(), *self.plans.values(), *self.operating_systems.values()]
         self._by_id = {each.id: each for each in things}
         self._facilities = {each.facility: each for each in self.metros.values()} | {
@@ -170,6 +171,18 @@ class Catalogue:
     def operating_system(self, name: object) -> OperatingSystem | None:
         found = self.operating_systems.get(str(name)) or self._by_id.get(str(name))
         return found if isinstance(found, OperatingSystem) else None
+
+
+class _Plans(dict[str, Plan]):
+    def __missing__(self, slug: str) -> Plan:
+        """Return a plan that is not in the catalogue any more, of devices that still have it; nobody can order it."""
+        return Plan(slug, "unknown", 0, 0, (), 2, "unknown", 0.0, "standard", (), ())
+
+
+class _Metros(dict[str, Metro]):
+    def __missing__(self, code: str) -> Metro:
+        """Return a metro that is not in the catalogue any more, of devices that are still there; nobody can order there."""
+        return own_metro(code, code, "")
 
 
 _current: list[Catalogue] = []

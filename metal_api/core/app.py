@@ -108,8 +108,8 @@ class MetalApp:
         scope["metal.token"] = headers.get("x-auth-token") or headers.get("authorization", "").removeprefix("Bearer ").strip()
         is_known = self._authentication.knows(scope["metal.token"])
         try:
-            # A client without a token could fill the memory with what is read before its token is verified.
-            body = await bodies.take(scope, receive, bodies.LARGEST if is_known else bodies.LARGEST_WITHOUT_TOKEN)
+            # An unauthorized client could fill the memory with what is read before its token.
+            body = await bodies.take(scope, receive, bodies.LARGEST if is_known else bodies.LARGEST_UNKNOWN)
         except bodies.TooLargeError as problem:
             error = ApiError(413, str(problem)) if is_known else unauthorized()
             await self._refuse(scope, receive, send, error, started)

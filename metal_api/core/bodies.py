@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST = 10 * 2**20
 """Bytes of a body (ours: no figure of the real service is known). Userdata of a thousand machines in one batch is less."""
-LARGEST_WITHOUT_TOKEN = 2**16
-"""Bytes of a body whose sender is not known: without a good token, or a machine, which reports events and heartbeats."""
+LARGEST_UNKNOWN = 2**16
+"""Bytes of a body of an unknown sender: without a good token, or a machine, which reports events and heartbeats."""
 DRAINED_WITHIN = 5.0
 """Real seconds in which the rest of a body that is too large is read and dropped: a client that is cut off while it writes may never read
 the answer."""

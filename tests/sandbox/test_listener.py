@@ -141,8 +141,8 @@ async def metal(tmp_path: Path) -> AsyncIterator[Sandbox]:
 APPS: dict[str, tuple[Callable[..., ASGIApp], str, int]] = {
     "Metal API": (create_metal_app, "/projects", bodies.LARGEST),
     "control API": (create_metal_app, "/_sandbox/devices", bodies.LARGEST),
-    "boot service": (create_boot_app, "/events", bodies.LARGEST_WITHOUT_TOKEN),
-    "metadata service": (create_metadata_app, "/metadata", bodies.LARGEST_WITHOUT_TOKEN),
+    "boot service": (create_boot_app, "/events", bodies.LARGEST_UNKNOWN),
+    "metadata service": (create_metadata_app, "/metadata", bodies.LARGEST_UNKNOWN),
 }
 
 

@@ -46,12 +46,39 @@ ATTEMPTS: Final = 3
 _DEPLOYABLE: Final = frozenset({"available", "deploy failed"})
 _DEPLOYING: Final = frozenset({"deploying", "wait call-back"})
 _CLEANING: Final = frozenset({"deleting", "cleaning", "clean wait", "clean hold"})
+REFUSALS: Final = 10
+"""How often a request that Ironic refuses is repeated: three minutes, with the pauses of :meth:`_Refusals.pause`."""
+_LONGEST_PAUSE: Final = 30.0
 _ALLOCATION_PACE: Final = 0.2
 """Seconds between two reads of an allocation, which Ironic processes at once."""
+_NO_ANSWER: Final = frozenset({0, 503})
+"""Status of calls that an Ironic does not process: it does not answer, or has no conductor, as while it starts."""
 _ALLOCATED_WITHIN: Final = 15.0
 """Seconds after which an allocation is made again: an Ironic whose SQLite was busy forgets to fail one."""
 _PORTS_EVERY: Final = 30
 """Polls between two lists of ports, unless a new node appears: MAC addresses change when a card is replaced."""
+
+
+class _Refusals:
+    """The refusals in a row of one kind of request.
+
+    ``pace``: seconds of the first pause; ``patience``: seconds for an Ironic that does not answer.
+    """
+
+    def __init__(self, pace: float, patience: float) -> None:
+        self._pace, self._until = pace, time.monotonic() + patience
+        self._number = 0
+
+    async def pause(self, error: IronicError) -> None:
+        """Wait longer after each refusal. Raises :class:`MachineError` after the last, with Ironic's words."""
+        if error.status in _NO_ANSWER:
+            if time.monotonic() > self._until:
+                raise MachineError(str(error)) from None
+            return
+        self._number += 1
+        if self._number == REFUSALS:
+            raise MachineError(f"Ironic has refused a request {REFUSALS} times: {error}") from None
+        await asyncio.sleep(min(self._pace * 2**self._number, _LONGEST_PAUSE))
 
 
 class IronicMachines:
@@ -65,6 +92,8 @@ class IronicMachines:
         self._idle, self._busy, self._patience = idle, busy, patience
         self._world: World | None = None
         self._nodes: dict[str, Node] = {}
+        # By node and requested provision state.
+        self._refusals: dict[tuple[str, str], _Refusals] = {}
         self._macs: dict[str, list[str]] = {}
         self._begun = self._ended = 0
         self._polled = asyncio.Event()
@@ -376,30 +405,39 @@ class IronicMachines:
 
     async def _request(self, call: Callable[[], Awaitable[R]]) -> R:
         """Make a call, again while its node is locked or Ironic does not answer. Raises :class:`MachineError` with Ironic's words."""
-        deadline = time.monotonic() + self._patience
+        refusals = _Refusals(self._busy, self._patience)
         while True:
             try:
                 return await call()
             except IronicError as error:
-                if not _is_passing(error) or time.monotonic() > deadline:
+                if not _is_passing(error):
                     raise MachineError(str(error)) from None
                 LOG.info("trying again: %s", error)
+                await refusals.pause(error)
             await self._poll_after_now()
 
     async def _provision(self, node: Node, target: str) -> bool:
         """Request a change of the provision state, and return whether it was accepted; if not, the caller goes on from the state it reads.
 
-        Raises :class:`MachineError` when Ironic refuses it for good.
+        Raises :class:`MachineError` when Ironic refuses it for good, or again and again.
         """
+        request = (node["uuid"], target)
         try:
-            await self._client.provision(node["uuid"], target)
+            await self._client.provision(*request)
         except IronicError as error:
             if not _is_passing(error):
                 after = await self._fresh(node["uuid"])
                 if after["provision_state"] == node["provision_state"]:
                     raise MachineError(f"server {node['name']}: {error}") from None
             LOG.info("server %s: %s is requested again if need be: %s", node["name"], target, error)
+            try:
+                await self._refusals.setdefault(request, _Refusals(self._busy, self._patience)).pause(error)
+            except BaseException:
+                # The next operation begins anew.
+                del self._refusals[request]
+                raise
             return False
+        self._refusals.pop(request, None)
         return True
 
     async def _until(self, node_id: str, condition: Callable[[Node], bool]) -> Node:

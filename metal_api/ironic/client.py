@@ -34,7 +34,7 @@ TIMEOUT: Final = 60.0
 NODE_FIELDS: Final = (
     *("uuid", "name", "provision_state", "target_provision_state", "power_state", "target_power_state", "maintenance"),
     *("maintenance_reason", "last_error", "instance_uuid", "resource_class", "conductor_group", "traits", "extra"),
-    *("properties", "reservation", "boot_interface", "fault", "clean_step"),
+    *("properties", "reservation", "boot_interface", "fault", "clean_step", "secure_boot"),
 )
 
 

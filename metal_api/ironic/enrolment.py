@@ -25,7 +25,7 @@ import openstack
 
 from metal_api.ironic import nodes
 from metal_api.ironic.client import NODE_FIELDS, IronicClient, IronicError
-from metal_api.ironic.mapping import ARCHITECTURE, ARM, CLEAN_FAILURE, POWER_FAILURE, architecture, metro_trait
+from metal_api.ironic.mapping import ARCHITECTURE, ARM, CLEAN_FAILURE, POWER_FAILURE, architecture, has_secure_boot, metro_trait
 from metal_api.ironic.reachability import unreachable
 from metal_api.printable import printable
 from metal_api.rack import REDFISH, Rack, RackServer
@@ -437,6 +437,11 @@ class _Run:
             raise EnrolmentError(
                 "it is powered on, so something may run on it: switch it off and run this again, or set may_be_on in the rack file, "
                 "which gives its disks away"
+            )
+        if has_secure_boot(node):
+            raise EnrolmentError(
+                "Secure Boot is on, and the boot ISO and iPXE are not signed: switch it off in the firmware, and run this again when "
+                "Ironic has read that, with its next check of the power"
             )
         await self._toggle(changes.ports)
         if server.bmc.driver == "fake-hardware" and node["power_state"] is None:

@@ -73,6 +73,12 @@ def architecture(node: Mapping[str, Any]) -> str:
     return str((node.get("properties") or {}).get("cpu_arch") or ARCHITECTURE)
 
 
+def has_secure_boot(node: Mapping[str, Any]) -> bool:
+    """Return whether the firmware of a node boots signed loaders only, as Ironic reads it with each check of the power, not by IPMI."""
+    capabilities = str((node.get("properties") or {}).get("capabilities") or "").split(",")
+    return node.get("secure_boot") is True and "boot_mode:bios" not in capabilities
+
+
 def _metro(node: Mapping[str, Any], metros: Collection[str]) -> str:
     for trait in node.get("traits") or ():
         if trait.startswith(METRO_TRAIT):
@@ -95,6 +101,8 @@ def _unsuitable(node: Mapping[str, Any], plan: str, metro: str, plans: Collectio
         return f"its metro {metro!r} is not one of {', '.join(sorted(metros))}" if metro else "it has no metro"
     if architecture(node) in ARM:
         return f"its architecture {architecture(node)} cannot be booted: DHCP and the boot ISO have loaders for {ARCHITECTURE} only"
+    if has_secure_boot(node):
+        return "Secure Boot is on, and the boot ISO and iPXE are not signed: switch it off in the firmware"
     return ""
 
 

@@ -27,6 +27,7 @@ class System:
     disks: tuple[int, ...] = (480_103_981_056, 480_103_981_056)
     power: str = "Off"
     is_arm: bool = False
+    has_secure_boot: bool = False
 
 
 @dataclass
@@ -69,7 +70,7 @@ def _of_system(path: str, name: str, system: System, parts: list[str]) -> dict[s
     good = {"State": "Enabled", "Health": "OK"}
     match parts:
         case []:
-            names = ["EthernetInterfaces", "SimpleStorage", *(["Processors"] if system.threads else [])]
+            names = ["EthernetInterfaces", "SimpleStorage", "SecureBoot", *(["Processors"] if system.threads else [])]
             links = {each: {"@odata.id": f"{path}/{each}"} for each in names}
             action = {"target": f"{path}/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": ["On", "ForceOff"]}
             return {
@@ -91,6 +92,10 @@ def _of_system(path: str, name: str, system: System, parts: list[str]) -> dict[s
             sets = ("ARM", "ARM-A64") if system.is_arm else ("x86", "x86-64")
             kind = {"ProcessorArchitecture": sets[0], "InstructionSet": sets[1], "Model": "Xeon", "MaxSpeedMHz": 3400}
             return {**identity, **kind, "TotalCores": system.threads // 2, "TotalThreads": system.threads, "Status": good}
+        case ["SecureBoot"]:
+            current = "Enabled" if system.has_secure_boot else "Disabled"
+            identity = {"@odata.id": f"{path}/SecureBoot", "Id": "SecureBoot", "Name": "SecureBoot", "SecureBootMode": "UserMode"}
+            return {**identity, "SecureBootEnable": system.has_secure_boot, "SecureBootCurrentBoot": current}
         case ["EthernetInterfaces"]:
             return _collection(f"{path}/EthernetInterfaces", [f"nic{index}" for index in range(len(system.macs))])
         case ["EthernetInterfaces", nic]:

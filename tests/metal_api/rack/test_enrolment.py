@@ -230,6 +230,28 @@ async def test_a_server_of_another_architecture_is_not_enrolled(ironic: FakeRack
     assert server.unavailable == f"its architecture {architecture} cannot be booted: DHCP and the boot ISO have loaders for x86_64 only"
 
 
+async def test_a_server_with_secure_boot_is_not_offered(ironic: FakeRack, folder: Path) -> None:
+    system = System((U1,), has_secure_boot=True)
+    words = "Secure Boot is on, and the boot ISO and iPXE are not signed: switch it off in the firmware"
+    with redfish({"1": system}) as service:
+        for _run in range(2):
+            _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))
+            assert lines == [f"r1-u1: failed: {words}, and run this again when Ironic has read that, with its next check of the power"]
+            assert node(ironic, "r1-u1")["provision_state"] == "manageable"
+        # Enrolled by an operator, or switched on later.
+        offered = {**node(ironic, "r1-u1"), "provision_state": "available", "resource_class": "c3.small.x86"}
+        assert found(offered, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == words
+        bios = {**offered, "properties": {"capabilities": "boot_mode:bios"}}
+        assert found(bios, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == ""
+        system.has_secure_boot = False
+        # What Ironic's next check of the power does, in its own time.
+        ironic.set_in_database(node(ironic, "r1-u1")["uuid"], secure_boot=False)
+        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))
+        assert lines[0].startswith("r1-u1: changed: available again after manageable; plan c3.small.x86 chosen")
+        assert service.changes == []
+    assert node(ironic, "r1-u1")["provision_state"] == "available"
+
+
 async def test_a_wrong_password(ironic: FakeRack, folder: Path) -> None:
     """It is corrected in a new enrolment, which sends passwords that are others only."""
     with redfish({"1": System((U1,))}) as service:

@@ -73,6 +73,18 @@ requirements:
   - requests
 """
 
+    # Modules of objects with tags.
+    OWNERSHIP = r"""
+options:
+  ownership_tags:
+    description:
+      - Ownership tags. An object without all of them is an error, whatever option it was found by. It has another owner, and is neither
+        changed nor deleted.
+      - To create an object, O(tags) have to contain them.
+    type: list
+    elements: str
+"""
+
     # Modules that work in one project.
     PROJECT = r"""
 options:

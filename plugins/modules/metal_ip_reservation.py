@@ -98,6 +98,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._metal.ownership
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.resume
 notes:

@@ -54,6 +54,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._metal.ownership
 notes:
   - A network that is in use is not deleted. The error says by whom it is used.
 """

@@ -60,6 +60,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
+  - equinix_metal.openshift._metal.ownership
 seealso:
   - module: equinix_metal.openshift.metal_vrf_info
   - module: equinix_metal.openshift.metal_gateway

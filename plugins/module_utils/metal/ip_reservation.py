@@ -26,6 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal impo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    OWNERSHIP,
     Resource,
     fail_if_unidentified,
     identified_by_tags,
@@ -92,7 +93,7 @@ ATTRIBUTES = (
 )
 
 IP_RESERVATION_OPTIONS = Options(
-    {"id": identifier(), **options_of(ATTRIBUTES), "netmask": {"type": "str"}},
+    {"id": identifier(), **options_of(ATTRIBUTES), **OWNERSHIP, "netmask": {"type": "str"}},
     required_one_of=[["id", "tags", "details"]],
     mutually_exclusive=[["quantity", "cidr", "netmask"]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
@@ -176,7 +177,7 @@ class IpReservation(Resource):
     def creation_problems(self) -> list[str]:
         params = self.params
         of_a_vrf = params["type"] == "vrf"
-        problems = []
+        problems = super().creation_problems()
         if params["type"] == "public_ipv4" and not params["metro"]:
             problems.append("to create it, metro must be given")
         if params["type"] == "global_ipv4" and params["metro"]:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 RECHECK_AFTER_LOST_ANSWER = (6.0, 2.0)
 """Timeout and interval in seconds: reads of the API may lag behind its writes (known behaviour)."""
 
+OWNERSHIP: Mapping[str, Any] = {"ownership_tags": {"type": "list", "elements": "str"}}
+"""The option of a module whose objects have tags: an object without them is neither changed nor deleted."""
+
 Found = Mapping[str, Any]
 """One object as the API returns it."""
 
@@ -118,8 +121,19 @@ class Resource:
     # Reading.
 
     def find(self) -> Found | None:
-        """Return the object that the options name, None if there is none. Raises CollectionError for an unknown id, or several objects."""
-        return self.find_by_id() if self.params.get("id") else self.find_by_options()
+        """Return the object that the options name, None if there is none.
+
+        Raises CollectionError for an unknown id, several objects, and one without the ownership tags, which another owner may need.
+        """
+        found = self.find_by_id() if self.params.get("id") else self.find_by_options()
+        if found is not None and (lacking := self._lacking_tags(found.get("tags"))):
+            raise CollectionError(f"Cannot change {self.title} ({found.get('id')}): it does not have the tags {lacking}")
+        return found
+
+    def _lacking_tags(self, tags: Any) -> str:
+        """Return the ownership tags that are not among these, as a text."""
+        owned = tags if isinstance(tags, list) else []
+        return ", ".join(tag for tag in self.params.get("ownership_tags") or () if tag not in owned)
 
     def find_by_id(self) -> Found | None:
         """Return the object with the given id, None if there is none with state=absent. Raises CollectionError for an unknown id."""
@@ -158,7 +172,9 @@ class Resource:
     def creation_problems(self) -> list[str]:
         """Return why it cannot be created from these options."""
         needed = [each.name for each in self.attributes if each.required]
-        return [f"to create it, {name} must be given" for name in needed if self.params[name] in (None, "")]
+        problems = [f"to create it, {name} must be given" for name in needed if self.params[name] in (None, "")]
+        lacking = self._lacking_tags(self.params.get("tags"))
+        return problems + ([f"to create it, tags must contain the ownership tags {lacking}"] if lacking else [])
 
     def body(self, names: Container[str] | None = None) -> dict[str, Any]:
         """Return the body of a request with those of these attributes (None: all) that are set."""

@@ -19,6 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal impo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
+    OWNERSHIP,
     Resource,
     fail_if_unidentified,
     identified_by_tags,
@@ -37,9 +38,9 @@ ATTRIBUTES = (
     attribute.tags(),
 )
 
-VLAN_OPTIONS = Options({"id": identifier(), **options_of(ATTRIBUTES)}, required_one_of=[["id", "vxlan", "tags", "description"]]).merge(
-    STATE_OPTIONS
-)
+VLAN_OPTIONS = Options(
+    {"id": identifier(), **options_of(ATTRIBUTES), **OWNERSHIP}, required_one_of=[["id", "vxlan", "tags", "description"]]
+).merge(STATE_OPTIONS)
 
 
 class Vlan(Resource):

@@ -17,7 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource, matches, only_one
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import OWNERSHIP, Resource, matches, only_one
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -51,7 +51,7 @@ ATTRIBUTES = (
     attribute.tags(),
 )
 
-VRF_OPTIONS = Options({"id": identifier(), **options_of(ATTRIBUTES)}, required_one_of=[["id", "name"]]).merge(STATE_OPTIONS)
+VRF_OPTIONS = Options({"id": identifier(), **options_of(ATTRIBUTES), **OWNERSHIP}, required_one_of=[["id", "name"]]).merge(STATE_OPTIONS)
 
 VRF_INFO_OPTIONS = Options(
     {

@@ -104,6 +104,18 @@ def test_an_unknown_id_is_an_error_unless_it_is_to_be_absent() -> None:
         rack(RACK, {**RACK, "id": "2"}, name="a")[0].find()
 
 
+@pytest.mark.parametrize("named", [{"id": "1"}, {"name": "a"}])
+@pytest.mark.parametrize("state", ["present", "absent"])
+def test_an_object_of_another_owner_is_an_error(named: dict[str, str], state: str) -> None:
+    assert rack(RACK, **named, state=state, ownership_tags=["a", "b"])[0].find() == RACK
+    for tags in (["a"], [], None):
+        other = {**RACK, "tags": tags}
+        with pytest.raises(CollectionError, match=r"Cannot change rack .* \(1\): it does not have the tags b"):
+            rack(other, **named, state=state, ownership_tags=["b"])[0].find()
+    with pytest.raises(CollectionError, match="to create it, tags must contain the ownership tags b"):
+        rack(name="a", tags=["a"], ownership_tags=["a", "b"])[0].check_creation()
+
+
 def test_what_was_deleted_is_gone() -> None:
     resource, _client = rack(RACK, name="a")
     assert resource.remaining(RACK) == ["rack a is not deleted yet"]

@@ -75,7 +75,17 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import boot_contents
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import boot_contents as contents_of
+
+
+def boot_contents(*arguments: Any) -> dict[str, str]:
+    """Return the contents by file name. Raises AnsibleFilterError for a boot script that no kernel would read completely."""
+    try:
+        return contents_of(*arguments)
+    except ValueError as problem:
+        raise AnsibleFilterError(f"boot_contents: {problem}") from problem
 
 
 class FilterModule:

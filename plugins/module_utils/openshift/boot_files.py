@@ -41,6 +41,9 @@ METADATA_HOST = "metadata.packet.net"
 FINAL_CONFIG = "/etc/coreos/openshift.ign"
 """The installed system's Ignition config, in the live system."""
 
+COMMAND_LINE = 2047
+"""Most characters of a kernel's command line on x86_64 and aarch64 (COMMAND_LINE_SIZE). The kernel cuts longer ones off, silently."""
+
 PLAIN = re.compile(r"[A-Za-z]+[0-9]+(,\w+)?")
 """A console that YAML reads as text without quotes; others are written as JSON, which is YAML."""
 
@@ -172,11 +175,18 @@ def _script(profile: Mapping[str, Any], metal: Mapping[str, Any], config_url: st
         *(f"console={console}" for console in profile["consoles"] or CONSOLES[settings["ignition_platform"]][profile["architecture"]]),
         *settings["kernel_arguments"],
     ]
+    line = " ".join(arguments)
+    if len(line) > COMMAND_LINE:
+        raise ValueError(
+            f"the kernel's command line for {config_url.partition('?')[0]} has {len(line)} characters, and kernels read {COMMAND_LINE}: use"
+            " another openshift_publish method (the signed addresses of object_storage are part of the line), a shorter"
+            " openshift_image_mirror_url, or fewer openshift_live_kernel_arguments"
+        )
     return "\n".join(
         [
             "#!ipxe",
             f"# {metal['release']} for {profile['architecture']} machines of {settings['cluster']}",
-            f"kernel {images['kernel']} {' '.join(arguments)}",
+            f"kernel {images['kernel']} {line}",
             f"initrd --name main {images['initramfs']}",
             "boot\n",
         ]

@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
+from ansible_collections.equinix_metal.openshift.plugins.filter.boot_contents import boot_contents as boot_contents_filter
 from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_ignition import bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.filter.device_report import device_report
 from ansible_collections.equinix_metal.openshift.plugins.filter.live_images import live_images
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import (
+    COMMAND_LINE,
     FINAL_CONFIG,
     boot_contents,
     boot_profiles,
@@ -300,6 +303,19 @@ def test_the_bootstrap_device_has_the_time_servers_of_the_nodes() -> None:
     assert (other["path"], chrony["path"], chrony["overwrite"]) == ("/etc/other", "/etc/chrony.conf", True)
     assert b64decode(chrony["contents"]["source"].partition("base64,")[2]).startswith(b"server ntp1.example.com iburst\n")
     assert bootstrap_ignition("{}", {"time_servers": []}) == "{}"
+
+
+def test_a_command_line_that_the_kernel_would_cut_off_is_refused() -> None:
+    def contents(length: int) -> dict[str, str]:
+        url = f"https://s3.test/x86_64-live.ign?X-Amz-Signature={'a' * length}"
+        return boot_contents_filter([DEFAULTS], STREAM, {"x86_64-live.ign": url}, PROGRAMS[:1], SETTINGS)
+
+    (kernel,) = (line for line in contents(0)["x86_64.ipxe"].splitlines() if line.startswith("kernel "))
+    free = COMMAND_LINE - len(kernel.split(maxsplit=2)[2])
+    assert "a" * free in contents(free)["x86_64.ipxe"]
+    with pytest.raises(AnsibleFilterError, match=r"for https://s3.test/x86_64-live.ign has 2048 characters") as problem:
+        contents(free + 1)
+    assert "X-Amz-Signature" not in str(problem.value)
 
 
 def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:

@@ -1,18 +1,22 @@
 """A stand-in for the API of AWX: as much of it as the modules of awx.awx use for the objects of playbooks/awx.yml.
 
-It refuses what AWX refuses: a reference to an object that does not exist, a second object of the same name, a malformed survey, and an
-injector that names no field. Nothing runs in it.
+It refuses what AWX refuses: a reference to an object that does not exist, a second object of the same name, a malformed survey, an injector
+that names no field, the deletion and other inputs of a credential type in use, a second credential of a type, and a job template of a
+project that was not fetched. Nothing runs in it but updates of projects and inventory sources, which end at once.
 """
 
 from __future__ import annotations
 
+import copy
 import http.server
 import json
-import re
 import threading
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import jinja2
+import jinja2.sandbox
 
 from tests.awx.objects import RefusedError
 
@@ -31,17 +35,24 @@ REFERENCES = {
 UNIFIED = {"job_templates": "job_template", "projects": "project", "workflow_job_templates": "workflow_job_template"}
 UNIQUE_IN = {"inventory_sources": "inventory", "workflow_job_template_nodes": "workflow_job_template"}
 QUESTIONS = ("text", "textarea", "password", "multiplechoice", "multiselect", "integer", "float")
-EXTERNAL = frozenset({"tower"})
 NOTIFICATIONS = ("awssns", "email", "grafana", "irc", "mattermost", "pagerduty", "rocketchat", "slack", "twilio", "webhook")
 APPROVAL = ("name", "description", "timeout")
 
 Item = dict[str, Any]
 
 
+class ForbiddenError(Exception):
+    """What AWX answers with 403."""
+
+
 class Controller:
-    """The server; ``objects``: what exists by collection and id, ``calls``: method and path of each request."""
+    """The server; ``objects``: what exists by collection and id, ``calls``: method and path of each request.
+
+    Without ``has_repository`` projects cannot be fetched.
+    """
 
     def __init__(self) -> None:
+        self.has_repository = True
         self.objects: dict[str, dict[int, Item]] = {}
         self.calls: list[tuple[str, str]] = []
         self._number = 0
@@ -63,6 +74,8 @@ class Controller:
                             code, content = outer.answer(self.command, url.path, dict(parse_qsl(url.query)), json.loads(body or b"{}"))
                         except RefusedError as problem:
                             code, content = 400, {"detail": str(problem)}
+                        except ForbiddenError as problem:
+                            code, content = 403, {"detail": str(problem)}
                 text = b"" if content is None else json.dumps(content).encode()
                 self.send_response(code)
                 self.send_header("X-API-Product-Name", "AWX")
@@ -90,6 +103,10 @@ class Controller:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+    def copy_of(self, other: Controller) -> None:
+        """Take over the objects of another one."""
+        self.objects, self._number = copy.deepcopy(other.objects), other._number
 
     @property
     def writes(self) -> list[tuple[str, str]]:
@@ -131,8 +148,13 @@ class Controller:
         for name in UNIFIED if collection == "unified_job_templates" else (collection,):
             found += [self._shown(item) for item in self.objects.get(name, {}).values()]
         asked = {name: value for name, value in query.items() if name not in ("page", "page_size", "order_by")}
-        found = [item for item in found if all(str(item.get(name)) == value for name, value in asked.items())]
+        found = [item for item in found if all(str(self._value(item, name)) == value for name, value in asked.items())]
         return {"count": len(found), "next": None, "previous": None, "results": found}
+
+    def _value(self, item: Item, field: str) -> Any:
+        """Return a field, or with ``organization__name`` that of the object that the field refers to."""
+        name, _, of = field.partition("__")
+        return self.objects[REFERENCES[name]][int(item[name])].get(of) if of and item.get(name) else item.get(field)
 
     def _created(self, collection: str, body: Item) -> Item:
         self._check(collection, body)
@@ -144,21 +166,49 @@ class Controller:
         }
         item |= self._known(collection, body)
         item["below"] = {"survey_spec": {}}
+        self.objects.setdefault(collection, {})[self._number] = item
         if collection == "projects":
             item["scm_revision"] = ""
-        self.objects.setdefault(collection, {})[self._number] = item
+            # AWX fetches a new project at once. The update is the current one until it has ended.
+            running = {"current_update": {"id": self._updated(collection, item)["id"]}}
+            return {**self._shown(item), "summary_fields": running}
+        if collection == "inventory_sources":
+            item["status"] = "never updated"
         return self._shown(item)
 
+    def _updated(self, collection: str, item: Item) -> Item:
+        """Return the update of a project or an inventory source, which has ended."""
+        kind = {"projects": "project_updates", "inventory_sources": "inventory_updates"}[collection]
+        item["status"] = "successful" if self.has_repository else "failed"
+        self._number += 1
+        ended = {"status": item["status"], "failed": not self.has_repository, "finished": "2026-01-01T00:00:00Z", "elapsed": 1}
+        made = {
+            "id": self._number,
+            "url": f"/api/v2/{kind}/{self._number}/",
+            "name": item["name"],
+            "type": kind,
+            "scm_revision": "",
+            "unified_job_template": item["id"],
+            **ended,
+        }
+        self.objects.setdefault(kind, {})[self._number] = made | {"below": {}}
+        return made
+
     def _shown(self, item: Item) -> Item:
-        related = {name: f"{item['url']}{name}/" for name in ("survey_spec", "credentials", "notification_templates_error")}
+        related = {name: f"{item['url']}{name}/" for name in ("survey_spec", "credentials", "notification_templates_error", "update")}
+        summary = {}
+        if "credential_type" in item:
+            summary["credential_type"] = {"name": self.objects["credential_types"][item["credential_type"]]["name"]}
         if item["type"] == "workflow_job_template_node" and item.get("unified_job_template") in self.objects.get(
             "workflow_approval_templates", {}
         ):
             related["unified_job_template"] = f"/api/v2/workflow_approval_templates/{item['unified_job_template']}/"
-        return {**{name: value for name, value in item.items() if name != "below"}, "related": related, "summary_fields": {}}
+        return {**{name: value for name, value in item.items() if name != "below"}, "related": related, "summary_fields": summary}
 
     def _below(self, collection: str, item: Item, name: str, method: str, body: Item) -> tuple[int, Any]:
         below = item["below"]
+        if name == "update":
+            return 202, self._updated(collection, item)
         if name == "survey_spec":
             if method == "POST":
                 _check_survey(body)
@@ -170,7 +220,7 @@ class Controller:
             made = self._created("workflow_approval_templates", body)
             item["unified_job_template"] = made["id"]
             return 201, made
-        source = collection if name.endswith("_nodes") else name.removesuffix("_error")
+        source = collection if name.endswith("_nodes") else name.removesuffix("_error").removeprefix("galaxy_")
         linked = below.setdefault(name, [])
         if method == "GET":
             found = [self._shown(self.objects[source][number]) for number in linked]
@@ -178,12 +228,23 @@ class Controller:
         number = int(body["id"])
         if number not in self.objects.get(source, {}):
             raise RefusedError(f"{source} {number} does not exist")
-        linked.remove(number) if body.get("disassociate") else linked.append(number)
+        if body.get("disassociate"):
+            linked.remove(number)
+            return 204, None
+        kinds = [self.objects[source][each].get("credential_type") for each in linked] if source == "credentials" else []
+        if kinds and self.objects[source][number]["credential_type"] in kinds:
+            raise RefusedError("Cannot assign multiple credentials of the same type")
+        linked.append(number)
         return 204, None
 
     def _deleted(self, collection: str, item: Item) -> None:
         """Delete an object with what is in it, as AWX does."""
+        if collection == "credential_types" and self._is_in_use(item["id"]):
+            raise ForbiddenError("Credential types that are in use cannot be deleted")
         del self.objects[collection][item["id"]]
+        for updates in (self.objects.get("project_updates", {}), self.objects.get("inventory_updates", {})):
+            for number in [number for number, each in updates.items() if each["unified_job_template"] == item["id"]]:
+                del updates[number]
         field = {name: key for key, name in REFERENCES.items()}.get(collection)
         if collection in ("organizations", "inventories", "workflow_job_templates") and field:
             for name, items in list(self.objects.items()):
@@ -191,6 +252,9 @@ class Controller:
                     self._deleted(name, each)
 
     # --- what AWX refuses ----------------------------------------------------------------------------------------------------
+
+    def _is_in_use(self, credential_type: int) -> bool:
+        return any(each["credential_type"] == credential_type for each in self.objects.get("credentials", {}).values())
 
     @staticmethod
     def _known(collection: str, body: Item) -> Item:
@@ -211,6 +275,10 @@ class Controller:
                 raise RefusedError(f"{collection} with this {name} already exists")
         if collection == "credential_types":
             _check_injectors(item)
+            if own and self._is_in_use(own) and item["inputs"] != self.objects[collection][own]["inputs"]:
+                raise ForbiddenError("Modifications to inputs are not allowed for credential types that are in use")
+        if collection == "job_templates" and self.objects["projects"][int(item["project"])]["status"] != "successful":
+            raise RefusedError("playbook: Playbook not found for project.")
         if collection == "notification_templates" and item.get("notification_type") not in NOTIFICATIONS:
             raise RefusedError("notification_type is no valid choice")
         if collection == "job_templates" and (item.get("job_slice_count", 1) < 1 or item.get("job_type") not in ("run", "check")):
@@ -248,10 +316,15 @@ def _check_injectors(item: Item) -> None:
     fields = {field["id"] for field in item["inputs"]["fields"]}
     if not set(item["inputs"].get("required", [])) <= fields:
         raise RefusedError("required names no field")
+    # As CredentialTypeInjectorField in awx/main/fields does it.
+    labels = [label.split(".")[1] for label in item["injectors"].get("file", {})]
+    namespace = dict.fromkeys(fields, "EXAMPLE") | {"tower": {"filename": dict.fromkeys(labels, "EXAMPLE_FILENAME")}}
+    templates = jinja2.sandbox.ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined)
     for text in _texts(item["injectors"]):
-        for name in re.findall(r"{{\s*(\w+)", text):
-            if name not in fields | EXTERNAL:
-                raise RefusedError(f"injector of {name}, which is no field")
+        try:
+            templates.from_string(text).render(**namespace)
+        except jinja2.TemplateError as problem:
+            raise RefusedError(f"injector {text!r}: {problem}") from problem
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -16,12 +16,13 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
-from tests.awx.controller import TOKEN, Controller
-from tests.awx.objects import container_environment, inject, read_objects
+from tests.awx.controller import TOKEN, Controller, ForbiddenError
+from tests.awx.objects import RefusedError, container_environment, inject, read_objects
 from tests.e2e.harness import RECAP
 from tools import awx_surveys
 
 HOOK = "https://chat.example.com/hook?key=secret"
+GALAXY = "Ansible Galaxy/Automation Hub API Token"
 URL = "https://git.example.com/openshift.git"
 
 
@@ -33,6 +34,27 @@ def data() -> dict[str, Any]:
 @pytest.fixture
 def controller() -> Iterator[Controller]:
     with Controller() as running:
+        yield running
+
+
+FEW = {
+    "controller_templates": [each for each in read_objects()["controller_templates"] if "' status'" in each or "' orphans'" in each],
+    "controller_workflows": [],
+}
+"""Of each kind of object that users attach something to some: each module of awx.awx takes seconds."""
+
+
+@pytest.fixture(scope="module")
+def created(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
+    """What a first run creates: with a branch and an image."""
+    given = {**FEW, "openshift_awx_project_url": URL, "openshift_awx_branch": "release", "openshift_awx_image": "image:1"}
+    with Controller() as running:
+        # AWX has both from its own installation.
+        running.answer("POST", "/api/v2/credential_types/", {}, {"name": GALAXY, "inputs": {"fields": []}, "injectors": {}})
+        own = credential(running, "Ansible Galaxy", GALAXY)
+        code, output = play(running, tmp_path_factory.mktemp("awx"), "-e", json.dumps(given))
+        assert code == 0, output
+        assert running.one("organizations", "OpenShift")["below"]["galaxy_credentials"] == [own]
         yield running
 
 
@@ -182,8 +204,95 @@ def test_objects_are_created_once_changed_and_deleted(controller: Controller, tm
     assert (code, changed(output)) == (0, 0), output
 
 
+def credential(controller: Controller, name: str, kind: str) -> int:
+    """Create a credential as a user does in AWX, and return its ID."""
+    fields = {"name": name, "credential_type": controller.one("credential_types", kind)["id"], "inputs": {}}
+    code, made = controller.answer("POST", "/api/v2/credentials/", {}, fields)
+    assert code == 201
+    number: int = made["id"]
+    return number
+
+
+@pytest.mark.long
+def test_a_run_keeps_what_it_is_not_given(controller: Controller, created: Controller, tmp_path: Path) -> None:
+    """Credentials, variables, branch, image and schedule; also what a user has attached."""
+    controller.copy_of(created)
+    metal = credential(controller, "Metal", "Metal API")
+    store = credential(controller, "Store", "OpenShift state store")
+    status = controller.one("job_templates", "OpenShift status")
+    controller.answer("POST", f"{status['url']}credentials/", {}, {"id": store})
+    controller.answer("PATCH", status["url"], {}, {"extra_vars": "---\n# By hand\nopenshift_least_workers: 3\n"})
+    (schedule,) = controller.objects["schedules"].values()
+    controller.answer("PATCH", schedule["url"], {}, {"enabled": False})
+
+    given = {**FEW, "openshift_awx_credentials": ["Metal"], "openshift_awx_extra_vars": {"openshift_publish": "host"}}
+    code, output = play(controller, tmp_path, "-e", json.dumps(given))
+    assert code == 0, output
+    # No output has the variables of templates, which may be secret.
+    assert "openshift_publish" not in output
+    assert sorted(status["below"]["credentials"]) == sorted([store, metal])
+    assert json.loads(status["extra_vars"]) == {"openshift_least_workers": 3, "openshift_publish": "host"}
+    others = [each for each in controller.objects["job_templates"].values() if each is not status]
+    assert {tuple(each["below"]["credentials"]) for each in others} == {(metal,)}
+
+    controller.calls.clear()
+    code, output = play(controller, tmp_path, "-e", json.dumps(FEW))
+    assert (code, changed(output), controller.writes) == (0, 0, []), output
+    assert schedule["enabled"] is False
+    assert controller.one("projects", "OpenShift project")["scm_branch"] == "release"
+    assert controller.one("execution_environments", "OpenShift execution environment")["image"] == "image:1"
+
+
+@pytest.mark.long
+def test_absent_keeps_credential_types_in_use(controller: Controller, created: Controller, tmp_path: Path) -> None:
+    controller.copy_of(created)
+    credential(controller, "Metal", "Metal API")
+    code, output = play(controller, tmp_path, "-e", json.dumps(FEW | {"openshift_awx_state": "absent"}))
+    assert code == 0, output
+    assert controller.names("credential_types") == [GALAXY, "Metal API"]
+    assert controller.names("job_templates") == controller.names("projects") == []
+    assert "not deleted: Metal API. Delete their credentials in AWX" in " ".join(output.split())
+
+
+@pytest.mark.long
+def test_a_project_that_could_not_be_fetched_is_fetched_again(controller: Controller, tmp_path: Path) -> None:
+    """The failure is that of the project, and no template is tried."""
+    project = ("-e", json.dumps(FEW | {"openshift_awx_project_url": URL}))
+    controller.has_repository = False
+    for attempt in range(2):
+        code, output = play(controller, tmp_path, *project)
+        assert code != 0
+        assert "Create the project and fetch it" in output
+        assert "survey" not in output, attempt
+        assert controller.names("job_templates") == []
+    controller.has_repository = True
+    code, output = play(controller, tmp_path, *project)
+    assert code == 0, output
+    assert len(controller.names("job_templates")) == len(FEW["controller_templates"])
+    assert [each["status"] for each in controller.objects["inventory_sources"].values()] == ["successful", "never updated"]
+
+
+@pytest.mark.parametrize("answer", ["{{ missing }}", "{{ tower.filename.other }}", "{{ token"])
+def test_injectors_that_awx_refuses(controller: Controller, answer: str) -> None:
+    fields = {"fields": [{"id": "token", "label": "Token", "type": "string"}], "required": ["token"]}
+    kind = {"name": "x", "kind": "cloud", "inputs": fields, "injectors": {"env": {"TOKEN": answer}}}
+    with pytest.raises(RefusedError, match="injector"):
+        controller.answer("POST", "/api/v2/credential_types/", {}, kind)
+
+
+def test_a_credential_type_in_use_keeps_its_inputs(controller: Controller) -> None:
+    fields = {"fields": [{"id": "token", "label": "Token", "type": "string"}], "required": ["token"]}
+    _code, kind = controller.answer("POST", "/api/v2/credential_types/", {}, {"name": "x", "inputs": fields, "injectors": {}})
+    credential(controller, "mine", "x")
+    assert controller.answer("PATCH", kind["url"], {}, {"inputs": fields, "injectors": {"env": {"TOKEN": "{{ token }}"}}})[0] == 200
+    changed_inputs: dict[str, Any] = {"inputs": {"fields": [], "required": []}, "injectors": {}}
+    for method, body in (("PATCH", changed_inputs), ("DELETE", {})):
+        with pytest.raises(ForbiddenError, match="in use"):
+            controller.answer(method, kind["url"], {}, body)
+
+
 def test_the_address_of_the_project_is_required(controller: Controller, tmp_path: Path) -> None:
     code, output = play(controller, tmp_path)
     assert code != 0
     assert "openshift_awx_project_url is not set" in " ".join(output.split())
-    assert controller.calls == []
+    assert controller.writes == []

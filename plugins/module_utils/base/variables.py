@@ -1863,19 +1863,26 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Address of the git repository with the playbooks and the inventory, from which AWX fetches the project of awx.yml.",
             default="",
+            computed="that of the existing project; required for a new one",
             example="https://git.example.com/openshift.git",
+        ),
+        Variable(
+            "openshift_awx_project_credential",
+            "str",
+            "Name of a credential of the type Source Control, with which AWX fetches a private repository.",
+            default="",
         ),
         Variable(
             "openshift_awx_branch",
             "str",
             "Branch or tag of that repository.",
-            default="main",
+            computed="that of the existing project, or `main`",
         ),
         Variable(
             "openshift_awx_image",
             "str",
             "Image of the execution environment, made of execution-environment.yml.",
-            default="localhost/equinix-metal-openshift-ee:latest",
+            computed="that of the existing execution environment, or `localhost/equinix-metal-openshift-ee:latest`",
         ),
         Variable(
             "openshift_awx_organization",

@@ -27,9 +27,9 @@ from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.parsing import load_json
 from metal_api.core.world import World
+from metal_api.device_services import BootTokens, machine_endpoint
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
-from metal_api.devices.services import BootTokens, machine_endpoint
 from metal_api.events import Event, record_event
 from metal_api.ironic import agent
 from metal_api.servers import Server, Servers

@@ -22,10 +22,10 @@ from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
+from metal_api.device_services import Answering, machine_endpoint
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device, Port
 from metal_api.devices.routes import present
-from metal_api.devices.services import Answering, machine_endpoint
 from metal_api.ip_reservations.record import Assignment, Reservation
 from metal_api.metal_gateways import MetalGateway
 from metal_api.servers import Servers

@@ -29,7 +29,7 @@ NAMES = (
     "metal_gateways",
     "vrf_routes",
     "devices.resource",
-    "devices.services",
+    "device_services",
     "ports.resource",
     "bgp",
     "metadata",

@@ -153,7 +153,7 @@ def all_calls() -> list[Call]:
 def defaults_of_plays() -> Mapping[str, Mapping[str, Any]]:
     """What playbooks give to all modules of a group, by group."""
     found = yaml.safe_load((ROOT / "playbooks" / "vars" / "connections.yml").read_text(encoding="utf-8"))
-    return {name.removeprefix("connection_"): given for name, given in found.items()}
+    return {name.removeprefix("connection_"): given for name, given in found.items() if name.startswith("connection_")}
 
 
 def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mapping[str, list[str]]) -> set[str]:

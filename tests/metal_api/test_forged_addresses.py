@@ -50,7 +50,7 @@ async def network(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     device = await sandbox.create(hostname="one", plan=PLAN, metro=METRO, userdata=SECRET)
     await sandbox.until(lambda: ("install", device["id"]) in sandbox.machines.calls)
     made = Network(url, device["id"])
-    monkeypatch.setattr("metal_api.devices.services.mac_of", lambda address: made.card if address == ADDRESS else None)
+    monkeypatch.setattr("metal_api.device_services.mac_of", lambda address: made.card if address == ADDRESS else None)
     async with serving({port: create_machines_app(sandbox.world, BootMedia(tmp_path))}):
         yield made
 

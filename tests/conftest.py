@@ -92,6 +92,8 @@ def user_environment(sandbox: RunningSandbox) -> dict[str, str]:
         "ANSIBLE_COLLECTIONS_PATH": str(root / "collections"),
         "ANSIBLE_INVENTORY": "localhost,",
         "ANSIBLE_LOCALHOST_WARNING": "false",
+        # The sandbox's installers are not those of the user.
+        "XDG_CACHE_HOME": str(sandbox.directory / "cache"),
     }
 
 

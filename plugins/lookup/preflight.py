@@ -48,6 +48,7 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
+from ansible.utils.display import Display
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import (
     cluster,
@@ -87,4 +88,4 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         results = [pool.submit(source.collect, settings) for source in (metal, mirror, images, names, metadata, controller, cluster)]
     readings = {name: reading for result in results for name, reading in result.result().items()}
     # These two need the readings of the others.
-    return {**readings, **load_balancer.collect(settings, readings), **installer.collect(settings, readings)}
+    return {**readings, **load_balancer.collect(settings, readings), **installer.collect(settings, readings, Display().display)}

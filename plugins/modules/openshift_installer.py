@@ -34,6 +34,13 @@ options:
       - Folder of the files. The installer is C(bin/<release>-<architecture>/openshift-install) below it.
     type: path
     required: true
+  cache:
+    description:
+      - Folder that keeps installers by the checksum of their archive, for all clusters, so that each is downloaded once. Checksums and
+        signature are read from the mirror all the same.
+      - Empty, the installer is downloaded to O(directory).
+    type: path
+    default: ""
   version:
     description:
       - A release such as V(4.20.33), or a channel of the mirror such as V(stable-4.20). With O(path) it may be empty.

@@ -6,12 +6,9 @@ import hashlib
 import io
 import json
 import os
-import sys
 import tarfile
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +16,21 @@ import pytest
 
 from sandbox.openshift import mirror as served
 from tests.contract.environment import run
+from tests.mirror_site import Answer, Site, mirror_site
 
 VERSION, OLDER = "4.20.33", "4.19.42"
 RELEASE = f"mirror/x86_64/clients/ocp/{VERSION}"
 ARCHIVE = f"openshift-install-linux-{VERSION}.tar.gz"
 NAME = "openshift-install"
 
-Answer = Callable[[SimpleHTTPRequestHandler], None]
 
-
-@dataclass
-class Site:
-    """The sandbox's mirror on a web server: the requests, and other answers for some paths, each once."""
-
-    folder: Path
-    url: str = ""
-    asked: list[str] = field(default_factory=list)
-    instead: dict[str, list[Answer]] = field(default_factory=dict)
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Replace a file in the release's folder, with its checksum."""
-        folder = self.folder / RELEASE
-        (folder / name).write_bytes(content)
-        sums = (folder / "sha256sum.txt").read_text(encoding="ascii").splitlines()
-        kept = [line for line in sums if not line.endswith(f"  {name}")]
-        (folder / "sha256sum.txt").write_text("\n".join([*kept, f"{hashlib.sha256(content).hexdigest()}  {name}\n"]), encoding="ascii")
+def replace(site: Site, name: str, content: bytes) -> None:
+    """Replace a file in the release's folder, with its checksum."""
+    folder = site.folder / RELEASE
+    (folder / name).write_bytes(content)
+    sums = (folder / "sha256sum.txt").read_text(encoding="ascii").splitlines()
+    kept = [line for line in sums if not line.endswith(f"  {name}")]
+    (folder / "sha256sum.txt").write_text("\n".join([*kept, f"{hashlib.sha256(content).hexdigest()}  {name}\n"]), encoding="ascii")
 
 
 def status(code: int) -> Answer:
@@ -68,33 +55,12 @@ def other(handler: SimpleHTTPRequestHandler) -> None:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    found = Site(tmp_path / "site")
-    served.create_mirror_app(found.folder, sys.executable, "http://127.0.0.1:1")
-
-    class Files(SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments, directory=str(found.folder))
-
-        def do_GET(self) -> None:
-            name = self.path.rpartition("/")[2]
-            found.asked.append(name)
-            answers = found.instead.get(name)
-            (answers.pop(0) if answers else SimpleHTTPRequestHandler.do_GET)(self)
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        found.url = f"http://127.0.0.1:{server.server_port}"
+    with mirror_site(tmp_path / "site") as found:
         yield found
-        server.shutdown()
-        thread.join()
 
 
 def called(site: Site, folder: Path, **options: Any) -> dict[str, Any]:
-    given = {"version": VERSION, "directory": str(folder), "mirror_url": f"{site.url}/mirror", "delay": 0.01, **options}
+    given = {"version": VERSION, "directory": str(folder), "mirror_url": site.url, "delay": 0.01, **options}
     return run("openshift_installer", given, os.environ, without_pauses=True)
 
 
@@ -126,16 +92,16 @@ def test_check_mode_reads_the_mirror_and_writes_no_file(site: Site, tmp_path: Pa
 
 
 def test_an_existing_installer_is_not_downloaded_again(site: Site, tmp_path: Path) -> None:
-    made = called(site, tmp_path, version="stable")
+    made = called(site, tmp_path, version="stable-4.20")
     site.asked.clear()
-    again = called(site, tmp_path, version="stable")
+    again = called(site, tmp_path, version="stable-4.20")
     assert (again["changed"], again["path"], site.asked) == (False, made["path"], [])
 
 
 def test_without_an_installer_only_the_release_is_resolved(site: Site, tmp_path: Path) -> None:
     assert not called(site, tmp_path / "one", state="pinned")["changed"]
-    assert called(site, tmp_path / "two", state="pinned", version="stable")["changed"]
-    assert not called(site, tmp_path / "two", state="pinned", version="stable")["changed"]
+    assert called(site, tmp_path / "two", state="pinned", version="stable-4.20")["changed"]
+    assert not called(site, tmp_path / "two", state="pinned", version="stable-4.20")["changed"]
     assert site.asked == ["release.txt"]
     assert [path.name for path in (tmp_path / "two").iterdir()] == ["release.json"]
     assert not (tmp_path / "one").exists()
@@ -151,7 +117,7 @@ def test_the_signature_of_the_checksums_is_verified(site: Site, tmp_path: Path, 
 
 @pytest.mark.debian("gpgv")
 def test_checksums_that_differ_from_the_signed_ones_are_refused(site: Site, tmp_path: Path) -> None:
-    site.replace(ARCHIVE, b"")
+    replace(site, ARCHIVE, b"")
     message = refused(site, tmp_path / "cluster", keyring=str(served.keyring(site.folder)))
     assert "signed something else than these checksums" in message
     assert ARCHIVE not in site.asked
@@ -161,7 +127,7 @@ def test_checksums_that_differ_from_the_signed_ones_are_refused(site: Site, tmp_
 @pytest.mark.parametrize("name", ["release.txt", "sha256sum.txt", "sha256sum.txt.gpg", ARCHIVE])
 def test_a_download_is_retried_after_a_network_error(site: Site, tmp_path: Path, name: str, answer: Answer) -> None:
     site.instead[name] = [answer, answer]
-    assert not called(site, tmp_path, version="stable").get("failed")
+    assert not called(site, tmp_path, version="stable-4.20").get("failed")
     assert site.asked.count(name) == 3
 
 
@@ -169,7 +135,7 @@ def test_a_download_is_retried_after_a_network_error(site: Site, tmp_path: Path,
 def test_a_download_that_always_fails_is_one_error(site: Site, tmp_path: Path, answer: Answer, reason: str) -> None:
     site.instead[ARCHIVE] = [answer] * 9
     message = refused(site, tmp_path, retries=2)
-    assert f"Cannot download {site.url}/{RELEASE}/{ARCHIVE}: {reason}" in message
+    assert f"Cannot download {site.url.removesuffix('/mirror')}/{RELEASE}/{ARCHIVE}: {reason}" in message
     assert "(tries: 3)" in message
     assert site.asked.count(ARCHIVE) == 3
     del site.instead[ARCHIVE]
@@ -178,7 +144,10 @@ def test_a_download_that_always_fails_is_one_error(site: Site, tmp_path: Path, a
 
 def test_a_wrong_checksum_is_not_retried(site: Site, tmp_path: Path) -> None:
     site.instead[ARCHIVE] = [other]
-    assert f"The checksum of {site.url}/{RELEASE}/{ARCHIVE} is {hashlib.sha256(b'something else').hexdigest()}" in refused(site, tmp_path)
+    assert (
+        f"The checksum of {site.url.removesuffix('/mirror')}/{RELEASE}/{ARCHIVE} is {hashlib.sha256(b'something else').hexdigest()}"
+        in refused(site, tmp_path)
+    )
     assert site.asked.count(ARCHIVE) == 1
 
 
@@ -216,7 +185,7 @@ def script(version: str, architecture: str = "amd64") -> bytes:
     ids=["no archive", "another file", "half an archive", "a program that fails", "another release", "another architecture"],
 )
 def test_an_archive_without_the_installer_of_the_release_is_refused(site: Site, tmp_path: Path, content: bytes, reason: str) -> None:
-    site.replace(ARCHIVE, content)
+    replace(site, ARCHIVE, content)
     assert reason in refused(site, tmp_path)
 
 
@@ -236,14 +205,14 @@ def test_leftovers_of_an_interrupted_run_are_deleted(site: Site, tmp_path: Path)
 @pytest.mark.parametrize("text", ["{", "[]", '{"channel": "stable"}'])
 def test_a_malformed_pin_is_refused(site: Site, tmp_path: Path, text: str) -> None:
     (tmp_path / "release.json").write_text(text, encoding="utf-8")
-    assert "release.json: " in refused(site, tmp_path, version="stable")
+    assert "release.json: " in refused(site, tmp_path, version="stable-4.20")
     assert (tmp_path / "release.json").read_text(encoding="utf-8") == text
 
 
 def test_a_pin_cannot_lead_to_another_folder(site: Site, tmp_path: Path) -> None:
-    pin = {"channel": "stable", "architecture": "x86_64", "version": "../../4.20.33", "digest": ""}
+    pin = {"channel": "stable-4.20", "architecture": "x86_64", "version": "../../4.20.33", "digest": ""}
     (tmp_path / "release.json").write_text(json.dumps(pin), encoding="utf-8")
-    assert "../../4.20.33 names no release" in refused(site, tmp_path, version="stable")
+    assert "../../4.20.33 names no release" in refused(site, tmp_path, version="stable-4.20")
 
 
 @pytest.mark.parametrize(
@@ -261,3 +230,35 @@ def test_a_pin_cannot_lead_to_another_folder(site: Site, tmp_path: Path) -> None
 )
 def test_unusable_options_are_refused(site: Site, tmp_path: Path, options: dict[str, Any], reason: str) -> None:
     assert reason in refused(site, tmp_path, **options)
+
+
+def test_a_cache_is_filled_once_for_all_folders(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = called(site, tmp_path / "one", cache=str(cache))
+    assert first["changed"]
+    assert ARCHIVE in site.asked
+    site.asked.clear()
+    second = called(site, tmp_path / "two", cache=str(cache))
+    assert second["changed"]
+    assert set(site.asked) == {"sha256sum.txt", "sha256sum.txt.gpg"}
+    assert second["verified"] == first["verified"]
+    assert Path(second["path"]).is_relative_to(tmp_path / "two")
+    assert Path(second["path"]).stat().st_mode & 0o777 == 0o755
+    assert (second["version"], second["release_architecture"], second["url"]) == (VERSION, "amd64", first["url"])
+    assert not called(site, tmp_path / "two", cache=str(cache))["changed"]
+
+
+def test_a_cache_does_not_replace_another_archive_of_the_same_release(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    called(site, tmp_path / "one", cache=str(cache))
+    replace(site, ARCHIVE, b"not an archive")
+    assert "Cannot unpack" in refused(site, tmp_path / "two", cache=str(cache))
+
+
+def test_a_cache_without_the_payload_of_the_channel_is_refused(site: Site, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    called(site, tmp_path / "one", cache=str(cache))
+    pin = {"channel": "stable-4.20", "architecture": "x86_64", "version": VERSION, "digest": "sha256:" + "0" * 64}
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "release.json").write_text(json.dumps(pin), encoding="utf-8")
+    assert "cannot be used" in refused(site, tmp_path / "two", version="stable-4.20", cache=str(cache))

@@ -125,6 +125,16 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
+            "openshift_installer_cache",
+            "str",
+            "Folder on the controller that keeps each downloaded C(openshift-install). Preflight and all clusters share one download.",
+            computed="`equinix_metal.openshift/installers` in the cache folder of the user (`XDG_CACHE_HOME`); if that cannot be "
+            "written, a folder for the time of the run",
+            expression="openshift_installer_cache | default('') | equinix_metal.openshift.installer_cache",
+            options=("ignition_installer_cache",),
+            in_preflight=True,
+        ),
+        Variable(
             "openshift_architecture",
             "str",
             "CPU architecture of the machines, as the mirror spells it. The architecture of the control "

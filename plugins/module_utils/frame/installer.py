@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The module of ``openshift-install``: it resolves a release, and downloads, verifies and unpacks the installer of that release.
 
+Preflight uses the same code without a module.
+
 A file gets its final name in one step, when it is complete and verified: an interrupted run leaves nothing but a temporary folder, which
 the next run deletes.
 
@@ -11,6 +13,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -19,7 +22,7 @@ import tarfile
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,6 +64,7 @@ INSTALLER_OPTIONS = Options(
     {
         "state": {"type": "str", "choices": ["present", "pinned"], "default": "present"},
         "directory": {"type": "path", "required": True},
+        "cache": {"type": "path", "default": ""},
         "version": {"type": "str", "default": ""},
         "path": {"type": "path", "default": ""},
         "distribution": {"type": "str", "choices": ["ocp", "okd"], "default": "ocp"},
@@ -75,6 +79,8 @@ INSTALLER_OPTIONS = Options(
 
 NAME = "openshift-install"
 PIN = "release.json"
+PROGRESS_INTERVAL = 5.0
+"""Seconds between two lines of progress of a download."""
 PROGRAM_TIMEOUT = 60.0
 """Seconds for an installer to report its version, and for gpgv to read two small files."""
 
@@ -98,6 +104,24 @@ class InstallerModule(ModuleFrame):
 
     def __init__(self) -> None:
         super().__init__(INSTALLER_OPTIONS)
+
+    def ensure(self) -> None:
+        """Resolve the release and, with ``state=present``, ensure that its installer is there; in check mode only predict that."""
+        files = InstallerFiles(self.params, check_mode=self.check_mode)
+        try:
+            files.ensure()
+        finally:
+            self.result.update(files.result)
+
+
+class InstallerFiles:
+    """What the module does with the values of its options: ``ensure`` sets ``result``. ``announce`` is called with lines of progress."""
+
+    def __init__(self, params: Mapping[str, Any], *, check_mode: bool = False, announce: Callable[[str], None] = lambda line: None) -> None:
+        self.params = params
+        self.check_mode = check_mode
+        self.result: dict[str, Any] = {}
+        self._announce = announce
         self._directory = Path(self.params["directory"])
         self._version: str = self.params["version"]
         url = self.params["mirror_url"] or MIRRORS[self.params["distribution"]]
@@ -194,15 +218,40 @@ class InstallerModule(ModuleFrame):
         archive, sha256 = self._find_archive(release)
         if not self.check_mode:
             _make_folders(self._directory, path.parent.parent, path.parent)
-            for left in path.parent.glob(".download-*"):
-                shutil.rmtree(left)
-            with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as folder:
-                unpacked = self._download(archive, sha256, Path(folder))
-                found = self._run(str(unpacked))
-                self._verify(archive, found, release)
-                unpacked.replace(path)
-            self._report(found)
+            if self.params["cache"]:
+                _copy(self._cached(release, archive, sha256), path)
+            else:
+                self._fetch(release, archive, sha256, path)
         self._after[str(path.relative_to(self._directory))] = {"version": release.version}
+
+    def in_cache(self, version: str) -> Path:
+        """Return the installer of a release in the cache, which downloads it if it does not have it yet."""
+        release = Release(version, "")
+        return self._cached(release, *self._find_archive(release))
+
+    def _cached(self, release: Release, archive: str, sha256: str) -> Path:
+        """Return the installer that was unpacked from the archive with this checksum. One process at a time downloads."""
+        path = Path(self.params["cache"]).expanduser() / sha256[:32] / NAME
+        _make_folders(path.parent.parent, path.parent)
+        with (path.parent / ".lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if path.exists():
+                found = self._run(str(path))
+                self._verify(archive, found, release)
+                self._report(found)
+            else:
+                self._fetch(release, archive, sha256, path)
+        return path
+
+    def _fetch(self, release: Release, archive: str, sha256: str, path: Path) -> None:
+        for left in path.parent.glob(".download-*"):
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as folder:
+            unpacked = self._download(archive, sha256, Path(folder))
+            found = self._run(str(unpacked))
+            self._verify(archive, found, release)
+            unpacked.replace(path)
+        self._report(found)
 
     def _find_archive(self, release: Release) -> tuple[str, str]:
         """Return URL and SHA-256 of the archive for this computer, from checksums whose signature is checked."""
@@ -254,12 +303,18 @@ class InstallerModule(ModuleFrame):
         archive, unpacked = folder / "archive", folder / NAME
 
         def read() -> str:
-            digest = hashlib.sha256()
+            digest, size, reported = hashlib.sha256(), 0, time.monotonic()
             with archive.open("wb") as file:
                 for part in chunks(url, self.params["timeout"]):
                     digest.update(part)
                     file.write(part)
+                    size += len(part)
+                    if time.monotonic() - reported >= PROGRESS_INTERVAL:
+                        reported = time.monotonic()
+                        self._announce(f"{url}: {size // 1_000_000} MB downloaded")
             return digest.hexdigest()
+
+        self._announce(f"Downloading {url}")
 
         _compare(url, self._get_with(url, read), sha256)
         try:
@@ -327,6 +382,16 @@ class InstallerModule(ModuleFrame):
         except MirrorError:
             return NOT_LISTED
         return alternatives(self._version, page.decode("utf-8", "replace")) or NOT_LISTED
+
+
+def _copy(installer: Path, path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as folder:
+        copy = Path(folder) / NAME
+        try:
+            os.link(installer, copy)
+        except OSError:  # another file system
+            shutil.copy2(installer, copy)
+        copy.replace(path)
 
 
 def _compare(url: str, sha256: str, expected: str) -> None:

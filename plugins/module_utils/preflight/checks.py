@@ -492,8 +492,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "installer validation",
         install_config.validation,
-        expected="the openshift-install on the controller, if there is one, creates manifests from the install-config (in a temporary"
-        " folder)",
+        expected="the openshift-install of the release creates manifests from the install-config, and Ignition files with the manifests of"
+        " openshift_manifests (in a temporary folder)",
         advice="correct the variable of the field that openshift-install names; the creation of the Ignition files would fail with the"
         " same error",
     ),

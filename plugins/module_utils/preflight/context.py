@@ -28,7 +28,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import (
     SETTINGS,
     InstallConfigError,
+    has_field,
+    leaves,
     render,
+    variable_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import Judgement, judge
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
@@ -147,11 +150,22 @@ class Context:
 
     @cached_property
     def install_config(self) -> Judgement:
-        """The errors and warnings of the installer's rules for that install-config."""
+        """The errors and warnings of the installer's rules for that install-config; without the rules where the installer has answered."""
         try:
-            return judge(self.rendered_install_config(), self.release)
+            judgement = judge(self.rendered_install_config(), self.release)
         except InstallConfigError as problem:
             return Judgement({}, [Problem("", str(problem))])
+        answer = self.readings.get("installer_answer") or {}
+        return judgement.without_rules_of_the_installer() if {"refused", "warnings"} & set(answer) else judgement
+
+    def source_of(self, path: str) -> str:
+        """Return the variable that sets a field of the install-config, or the group of the inventory; empty if there is none."""
+        return "openshift_install_config" if has_field(self.settings.get("install_config"), path) else variable_of(path)
+
+    def source_of_value(self, value: str) -> str:
+        """Return the variable that sets a field of the networks to this text; empty if there is none."""
+        networking = self.rendered_install_config().get("networking")
+        return next((self.source_of(path) for path, text in leaves(networking, "networking") if text == value), "")
 
     @property
     def networks(self) -> dict[str, list[Mapping[str, Any]]]:

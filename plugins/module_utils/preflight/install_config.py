@@ -1,18 +1,21 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the install-config: by the rules of openshift-install, and by an openshift-install on the controller.
+"""Checks of the install-config: by the openshift-install of the release, and where it could not be asked by rules of its own kind.
 
-The rules are applied once, to the install-config that the role ``ignition`` will write. Each error is reported by the check whose advice is
-for its field, and by ``rules`` if there is none.
+The installer is the judge: where it has answered, the rules that imitate it are not applied, since they are those of one release. Rules are
+applied once, to the install-config that the role ``ignition`` will write. Each error is reported by the check whose advice is for its
+field, and by ``rules`` if there is none.
 
 Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import paths_in
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -37,7 +40,7 @@ def judged(context: Context, field: str, found: str, *, problems: Sequence[str] 
     if context.is_ignition_in_use and field in FIELDS_IN_FILES:
         return not_checkable(FILES_IN_USE)
     judgement = context.install_config
-    refused = [*problems, *(problem.text for problem in judgement.problems if problem.top == field)]
+    refused = [*problems, *(problem.text for problem in (*judgement.problems, *judgement.beyond) if problem.top == field)]
     warned = [*warnings, *(problem.text for problem in judgement.warnings if problem.top == field)]
     if refused:
         return failed("; ".join(refused))
@@ -48,7 +51,7 @@ def rules(context: Context) -> Finding:
     if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
     judgement = context.install_config
-    refused = [problem.text for problem in judgement.problems if problem.top not in OTHER_CHECKS]
+    refused = [problem.text for problem in (*judgement.problems, *judgement.beyond) if problem.top not in OTHER_CHECKS]
     # Only the user's own openshift-install may be FIPS-capable; the mirror's never is.
     if judgement.config.get("fips") and not context.text("installer"):
         refused.append(FIPS)
@@ -64,20 +67,34 @@ def rules(context: Context) -> Finding:
 def validation(context: Context) -> Finding:
     answer = context.readings.get("installer_answer") or {}
     if not answer:
-        return not_checkable(_why_not_run(context))
+        return not_checkable(f"not verified: {_why_not_run(context)}")
+    if answer.get("unavailable"):
+        return not_checkable(f"not verified: openshift-install of this release is not available: {answer['unavailable']}")
     version = answer.get("version") or "(unknown version)"
     if answer.get("refused"):
-        return failed(f"openshift-install {version}: {answer['refused']}")
+        return failed(f"openshift-install {version}: {answer['refused']}{_set_by(context, answer['refused'])}")
     if answer.get("msg"):
-        return not_checkable(f"openshift-install {version} did not run: {answer['msg']}")
+        return not_checkable(f"not verified: openshift-install {version} did not run: {answer['msg']}")
     if answer.get("warnings"):
-        return warning(f"openshift-install {version}: {'; '.join(answer['warnings'])}")
+        text = "; ".join(answer["warnings"])
+        return warning(f"openshift-install {version}: {text}{_set_by(context, text)}")
     return passed(f"valid by openshift-install {version}")
+
+
+def _set_by(context: Context, text: str) -> str:
+    """Return which variables set the fields that the installer names."""
+    names = dict.fromkeys(filter(None, (context.source_of(path) for path in paths_in(text))))
+    names |= dict.fromkeys(filter(None, (context.source_of_value(value) for value in _NOT_A_NETWORK.findall(text))))
+    return f" (set by {', '.join(names)})" if names else ""
+
+
+_NOT_A_NETWORK = re.compile(r"invalid CIDR address: ([^\s;]+)")
+"""The installer names the value alone, not its field."""
 
 
 def _why_not_run(context: Context) -> str:
     if context.settings.get("folder_exists"):
-        return "not checked: the Ignition files exist already"
+        return "the Ignition files exist already"
     if context.text("installer"):
-        return "not checked: openshift_installer did not run"
-    return "openshift-install of this release is not downloaded yet; it validates the install-config before the first device is created"
+        return "openshift_installer did not run"
+    return "the settings cannot be rendered to an install-config"

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run an openshift-install of the controller on the install-config, in a temporary folder, to validate the install-config.
+"""Run the openshift-install of the release on the install-config, in a temporary folder, to validate the install-config.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -11,21 +11,42 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.installer_cache import installer_cache
+from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.installer import InstallerFiles
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import MULTI, go_name, is_release, read_pin
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+    MULTI,
+    archives_in,
+    channel_problem,
+    go_name,
+    is_release,
+    read_pin,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.mirror import installer_version, path
 
 
-def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``installer_answer`` (version and refused, warnings or msg), or nothing without an installer on the controller.
+class UnavailableError(CollectionError):
+    """There is no installer of the release; the message is the reason."""
 
-    The installer does not run if Ignition files exist, since their install-config was valid, or if the rules found errors.
+
+def collect(
+    settings: Mapping[str, Any], readings: Mapping[str, Any], announce: Callable[[str], None] = lambda line: None
+) -> dict[str, Any]:
+    """Return ``installer_answer`` (version and refused, warnings or msg; or unavailable), or nothing if there is nothing to ask.
+
+    The installer does not run if Ignition files exist, since their install-config was valid. It is the user's own, or of the requested
+    release, and downloaded once into a cache. ``announce`` is called with the progress of a download.
     """
     if settings["folder_exists"] or settings["bootstrap_over"]:
         return {}
@@ -34,53 +55,109 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
         config = context.rendered_install_config()
     except InstallConfigError:
         return {}
-    if context.install_config.problems:
+    if context.text("installer") and not (readings.get("installer") or {}).get("version"):
         return {}
-    installer = _available_installer(context)
-    return {"installer_answer": {"version": installer[1], **_answer(installer[0], config, settings)}} if installer else {}
+    try:
+        installer, version = _installer(context, announce)
+    except CollectionError as problem:
+        return {"installer_answer": {"unavailable": problem.message}}
+    return {"installer_answer": {"version": version, **_answer(installer, config, settings)}}
 
 
-def _available_installer(context: Context) -> tuple[Path, str] | None:
-    """Return path and version of an installer: the user's own, or one of the requested release that an earlier run downloaded."""
+def _installer(context: Context, announce: Callable[[str], None]) -> tuple[Path, str]:
+    """Return path and version of the user's own installer, of one in the cluster folder, or of one in the cache."""
     settings = context.settings
     if context.text("installer"):
-        version = (context.readings.get("installer") or {}).get("version")
-        return (path(settings["installer"]), str(version)) if version else None
+        return path(settings["installer"]), str(context.readings["installer"]["version"])
     release, architectures = _release(context), (MULTI, go_name(context.release_architecture))
-    for installer in sorted(path(settings["directory"]).glob("bin/*/openshift-install")) if release else []:
+    for installer in sorted(path(settings["directory"]).glob("bin/*/openshift-install")):
         answer = installer_version(installer, settings)
         if answer.get("version") == release and answer.get("architecture") in architectures:
             return installer, release
-    return None
+    return _download(context, release, announce), release
+
+
+def _download(context: Context, release: str, announce: Callable[[str], None]) -> Path:
+    settings, mirror = context.settings, context.readings.get("mirror") or {}
+    if not mirror.get("content"):
+        raise UnavailableError(f"{mirror.get('url') or 'the mirror'} cannot be read: {mirror.get('msg') or 'no answer'}")
+    cache = installer_cache(context.text("installer_cache"))
+    parameters = {
+        "directory": cache,
+        "cache": cache,
+        "path": "",
+        "state": "present",
+        "version": release,
+        "distribution": context.text("distribution") or "ocp",
+        "architecture": context.release_architecture,
+        "mirror_url": context.text("mirror_url"),
+        "keyring": context.text("release_keyring"),
+        "retries": 1,
+        "delay": 1.0,
+        "timeout": float(settings["timeout"]),
+    }
+    try:
+        return InstallerFiles(parameters, announce=announce).in_cache(release)
+    except OSError as problem:
+        raise UnavailableError(f"cannot use {problem.filename}: {problem.strerror or problem}") from problem
 
 
 def _release(context: Context) -> str:
-    """Return the release to install, empty if unknown: that of a channel is known once the cluster folder has its pin."""
+    """Return the release to install: of a channel the one that the cluster folder keeps, else the one that the mirror shows now."""
     version = context.text("version")
     if is_release(version):
         return version
     try:
         pin = read_pin((path(context.settings["directory"]) / "release.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ""
-    return pin.version if pin and (pin.channel, pin.architecture) == (version, context.release_architecture) else ""
+        pin = None
+    if pin and (pin.channel, pin.architecture) == (version, context.release_architecture):
+        return pin.version
+    mirror = context.readings.get("mirror") or {}
+    shown = archives_in(str(mirror.get("content") or ""))
+    problem = channel_problem(version, shown[0].version) if shown else str(mirror.get("msg") or "the mirror was not read")
+    if problem or not is_release(shown[0].version):
+        raise UnavailableError(f"{version}: {problem}")
+    return shown[0].version
 
 
 def _answer(installer: Path, config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    limit = float(settings["installer_timeout"])
-    # Mode 0700, and removed however this ends: the installer writes keys, and a copy of the pull secret.
-    with tempfile.TemporaryDirectory(prefix="validate-") as folder:
-        file = Path(folder) / "install-config.yaml"
-        file.touch(mode=0o600)
+    """Return what the installer says of the install-config, and of the user's manifests if there are any."""
+    try:
+        own = manifests(settings.get("manifests") or [])
+    except AnsibleFilterError:
+        own = []  # another check reports why they cannot be used
+    # Mode 0700, and removed however this ends: the installer writes keys, and a copy of the pull secret. It is in the folder of the run,
+    # which Ansible deletes.
+    run_folder = Path(constants.DEFAULT_LOCAL_TMP)
+    run_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="validate-", dir=run_folder) as folder:
         # JSON is YAML, too.
-        file.write_text(json.dumps(config), encoding="utf-8")
-        command = [str(installer.resolve()), "create", "manifests", f"--dir={folder}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return {"msg": f"no answer within {limit:g} s"}
-        except OSError as problem:
-            return {"msg": str(problem.strerror)}
+        _write(Path(folder) / "install-config.yaml", json.dumps(config))
+        answer = _run(installer, "manifests", folder, config, settings)
+        if "warnings" in answer and own:
+            for manifest in own:
+                _write(Path(folder) / "openshift" / manifest["name"], manifest["content"])
+            judged = _run(installer, "ignition-configs", folder, config, settings)
+            answer = {"warnings": [*dict.fromkeys([*answer["warnings"], *judged["warnings"]])]} if "warnings" in judged else judged
+    return answer
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(text, encoding="utf-8")
+
+
+def _run(installer: Path, target: str, folder: str, config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    limit = float(settings["installer_timeout"])
+    command = [str(installer.resolve()), "create", target, f"--dir={folder}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return {"msg": f"no answer within {limit:g} s"}
+    except OSError as problem:
+        return {"msg": str(problem.strerror)}
     log = read(done.stderr, config)
     if done.returncode:
         return {"refused": log.errors or f"it ended with {done.returncode}"}

@@ -9,6 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -175,6 +176,45 @@ def variable_of(path: str) -> str:
             return VARIABLES[path]
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     return ""
+
+
+_PROBLEM = re.compile(
+    r"(?<![\w.\"])([a-z][A-Za-z]*(?:\.[A-Za-z]+|\[\d+\])*): (?:Invalid value|Required value|Forbidden|Unsupported value|Duplicate value)"
+)
+_DECODING = re.compile(r"Go struct field \w+\.([A-Za-z.]+) of type")
+
+
+def paths_in(text: str) -> list[str]:
+    """Return the fields that messages of openshift-install name: those of Kubernetes' field errors, and those that Go could not decode."""
+    return list(dict.fromkeys([*_PROBLEM.findall(text), *_DECODING.findall(text)]))
+
+
+def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield path and value of each field below a value."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from leaves(item, f"{path}.{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from leaves(item, f"{path}[{index}]")
+    else:
+        yield path, value
+
+
+def has_field(fields: Any, path: str) -> bool:
+    """Return whether a document has a field, such as ``networking.clusterNetwork[0].cidr``; indices of its lists may be left out."""
+    names = re.findall(r"[^.\[\]]+", path)
+    found = fields
+    for name in names:
+        if isinstance(found, list):
+            if name.isdecimal():
+                found = found[int(name)] if int(name) < len(found) else None
+                continue
+            found = next((item for item in found if isinstance(item, Mapping) and name in item), None)
+        if not isinstance(found, Mapping) or name not in found:
+            return False
+        found = found[name]
+    return bool(names) and found is not None
 
 
 def _pools(value: Any) -> dict[str, Any] | None:

@@ -51,6 +51,9 @@ SOURCE_POLICIES = ("", "AllowContactingSource", "NeverContactSource")
 BOOLEANS = ("1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False")
 """What Go takes for a boolean."""
 
+IGNORED = ": the installer ignores it"
+"""How the warning of an unknown field ends. The installer of the release has a warning of its own."""
+
 DEFAULTS: Mapping[str, Any] = {
     "networkType": OVN,
     "machineNetwork": [{"cidr": "10.0.0.0/16"}],
@@ -61,11 +64,19 @@ DEFAULTS: Mapping[str, Any] = {
 
 @dataclass
 class Judgement:
-    """What the installer makes of an install-config: ``config`` has its defaults. It refuses when there are ``problems``."""
+    """What the installer makes of an install-config: ``config`` has its defaults. It refuses when there are ``problems``.
+
+    ``beyond`` has the problems of an install-config that the installer accepts.
+    """
 
     config: dict[str, Any]
     problems: list[Problem] = field(default_factory=list)
+    beyond: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+
+    def without_rules_of_the_installer(self) -> Judgement:
+        """Return what is left where the installer itself has judged the install-config."""
+        return Judgement(self.config, [], self.beyond, [each for each in self.warnings if not each.text.endswith(IGNORED)])
 
 
 def judge(config: Config, release: Release | None = None) -> Judgement:
@@ -75,9 +86,7 @@ def judge(config: Config, release: Release | None = None) -> Judgement:
     """
     decoded = decode(config, release)
     judgement = Judgement(decoded.config)
-    judgement.warnings += [
-        Problem(path, f'{path}: unknown field "{path.rpartition(".")[2]}": the installer ignores it') for path in decoded.unknown
-    ]
+    judgement.warnings += [Problem(path, f'{path}: unknown field "{path.rpartition(".")[2]}"{IGNORED}') for path in decoded.unknown]
     if decoded.problems:
         judgement.problems = [Problem(path, f"{path}: {text}") for path, text in decoded.problems]
         return judgement
@@ -88,6 +97,7 @@ def judge(config: Config, release: Release | None = None) -> Judgement:
     context = Context(judgement.config, release)
     # The installer reports a problem once, however many of its rules find it.
     judgement.problems = list(dict.fromkeys(problem for rule in RULES for problem in rule(context)))
+    judgement.beyond = list(dict.fromkeys(problem for rule in BEYOND for problem in rule(context)))
     judgement.warnings += dict.fromkeys(problem for rule in WARNINGS for problem in rule(context))
     return judgement
 
@@ -311,9 +321,8 @@ RULES: tuple[Rule, ...] = (
     _publish,
     capabilities.rule,
     _features,
-    _ignored_values,
-    *networks.BEYOND,
 )
+BEYOND: tuple[Rule, ...] = (_ignored_values, *networks.BEYOND)
 
 
 # --- warnings -----------------------------------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
 
 
 def texts(judgement: Judgement) -> str:
-    return "\n".join(problem.text for problem in (*judgement.problems, *judgement.warnings))
+    return "\n".join(problem.text for problem in (*judgement.problems, *judgement.beyond, *judgement.warnings))
 
 
 def test_the_valid_install_config_has_no_problems() -> None:
@@ -116,7 +116,7 @@ def test_numbers_that_are_too_large_for_their_type() -> None:
     for path, number in ((("networking", "clusterNetwork", 0, "hostPrefix"), 2**31), (("controlPlane", "replicas"), 2**63)):
         (problem,) = judge(changed(path, number), (4, 19)).problems
         assert f"cannot unmarshal number {number} into Go struct field" in problem.text
-    assert judge(changed(("networking", "clusterNetwork", 0, "hostPrefix"), 2**31 - 1), (4, 19)).problems
+    assert judge(changed(("networking", "clusterNetwork", 0, "hostPrefix"), 2**31 - 1), (4, 19)).beyond
 
 
 def test_numbers_of_ansible_are_compared_without_a_loop() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import tarfile
-import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible import constants
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import installer, mirror
 from sandbox.openshift import mirror as served
 from tests.install_configs import GROUND
+from tests.mirror_site import Site, mirror_site
 
 VERSION = "4.20.33"
 PASSWORD = "planted-password"
@@ -33,7 +35,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> str:
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(folder))
     return folder
 
 
@@ -52,13 +54,18 @@ def wanted(directory: Path, **settings: Any) -> dict[str, Any]:
         "folder_exists": False,
         "bootstrap_over": False,
         "installer_timeout": 60,
+        "installer_cache": str(directory / "cache"),
+        "mirror_url": "http://127.0.0.1:9/pub/openshift-v4",
+        "distribution": "ocp",
+        "release_keyring": "",
+        "timeout": 5,
         **settings,
     }
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    found = {"installer": mirror.installer_version(mirror.path(asked["installer"]), asked)} if asked.get("installer") else {}
-    return dict(installer.collect(asked, found))
+def answer(asked: dict[str, Any], announce: Callable[[str], None] = lambda line: None, **readings: Any) -> dict[str, Any]:
+    found = {"installer": mirror.installer_version(mirror.path(asked["installer"]), asked)} if asked.get("installer") else readings
+    return dict(installer.collect(asked, found, announce))
 
 
 def script(path: Path, manifests: str = "exit 0", version: str = VERSION, architecture: str = "amd64") -> str:
@@ -133,7 +140,8 @@ def test_its_folder_and_what_is_in_it_are_for_their_owner_alone(tmp_path: Path) 
         (VERSION, "amd64", {"version": "not a version"}, False),
         (VERSION, "amd64", {"folder_exists": True}, False),
         (VERSION, "amd64", {"bootstrap_over": True}, False),
-        (VERSION, "amd64", {"install_config": {"publish": "Internal"}}, False),
+        # Not by rules: it is the judge.
+        (VERSION, "amd64", {"install_config": {"publish": "Internal"}}, True),
         (VERSION, "amd64", {"install_config": {"metadata": {"name": "other"}}}, False),
         (VERSION, "amd64", {"release_architecture": "multi"}, False),
     ],
@@ -143,7 +151,8 @@ def test_one_that_an_earlier_run_has_fetched(
 ) -> None:
     script(tmp_path / "my cluster" / "bin" / "any" / "openshift-install", version=version, architecture=architecture)
     found = answer(wanted(tmp_path / "my cluster", **settings))
-    assert found == ({"installer_answer": {"version": VERSION, "warnings": []}} if is_asked else {})
+    assert (found == {"installer_answer": {"version": VERSION, "warnings": []}}) is is_asked
+    assert not is_asked or not (tmp_path / "my cluster" / "cache").exists()
 
 
 @pytest.mark.parametrize(
@@ -159,9 +168,67 @@ def test_one_that_an_earlier_run_has_fetched(
 def test_of_a_channel_the_release_that_is_kept_counts(tmp_path: Path, kept: Any, is_asked: bool) -> None:
     script(tmp_path / "bin" / "any" / "openshift-install")
     (tmp_path / "release.json").write_text(json.dumps(kept), encoding="utf-8")
-    assert bool(answer(wanted(tmp_path, version="stable-4.20"))) is is_asked
+    assert ("warnings" in answer(wanted(tmp_path, version="stable-4.20"))["installer_answer"]) is is_asked
 
 
 def test_none_is_here(tmp_path: Path) -> None:
-    assert answer(wanted(tmp_path / "none")) == {}
+    found = answer(wanted(tmp_path / "none"), mirror={"url": "http://m.test/sums", "msg": "Connection refused", "content": ""})
+    assert found == {"installer_answer": {"unavailable": "http://m.test/sums cannot be read: Connection refused"}}
     assert answer(wanted(tmp_path, installer=str(tmp_path / "none"))) == {}
+    found = answer(wanted(tmp_path, version="stable-4.20"), mirror={"msg": "Connection refused"})
+    assert found == {"installer_answer": {"unavailable": "stable-4.20: Connection refused"}}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A mirror with the stand-in."""
+    with mirror_site(tmp_path_factory.mktemp("mirror")) as found:
+        yield found
+
+
+def of_site(site: Site, directory: Path, version: str = VERSION, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    asked = wanted(directory, version=version, mirror_url=site.url, release_keyring=str(served.keyring(site.folder)), **settings)
+    return asked, mirror.collect({**asked, "installer": "", "signature_timeout": 30})
+
+
+@pytest.mark.debian("gpgv")
+@pytest.mark.parametrize("version", [VERSION, "stable-4.20"])
+def test_it_is_downloaded_once_for_all_clusters(site: Site, tmp_path: Path, version: str) -> None:
+    cache, lines = tmp_path / "cache", list[str]()
+    for name in ("one", "two"):
+        asked, readings = of_site(site, tmp_path / name, version, installer_cache=str(cache))
+        assert answer(asked, lines.append, **readings) == {"installer_answer": {"version": VERSION, "warnings": []}}
+        assert not (tmp_path / name).exists()
+    (line,) = lines
+    assert line.startswith("Downloading http://")
+    assert [path.stat().st_mode & 0o777 for path in cache.iterdir()] == [0o700]
+
+
+@pytest.mark.debian("gpgv")
+def test_one_that_is_not_signed_does_not_run(site: Site, tmp_path: Path) -> None:
+    asked, readings = of_site(site, tmp_path)
+    (tmp_path / "empty.gpg").touch()
+    found = answer({**asked, "release_keyring": str(tmp_path / "empty.gpg")}, **readings)["installer_answer"]
+    assert "is refused by" in found["unavailable"]
+    assert not list((tmp_path / "cache").rglob("openshift-install"))
+
+
+def test_a_cache_that_cannot_be_written_is_named(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    asked, readings = of_site(site, tmp_path, installer_cache=str(tmp_path / "file"))
+    assert str(tmp_path / "file") in answer(asked, **readings)["installer_answer"]["unavailable"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "text"),
+    [
+        ("cluster", "multiple manifests for group config.openshift.io kind Scheduler"),
+        ("mine", ""),
+    ],
+)
+def test_it_judges_the_manifests_of_the_user(stand_in: str, tmp_path: Path, temporary: Path, cluster: str, text: str) -> None:
+    manifest = f"apiVersion: config.openshift.io/v1\nkind: Scheduler\nmetadata: {{name: {cluster}}}\n"
+    found = answer(wanted(tmp_path, installer=stand_in, version="", manifests=[manifest]))["installer_answer"]
+    assert text in found.get("refused", "")
+    assert ("refused" in found) is bool(text)
+    assert list(temporary.iterdir()) == []

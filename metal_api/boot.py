@@ -27,7 +27,7 @@ from metal_api.catalogue.data import NETWORK_BOOT, catalogue
 from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.parsing import load_json
 from metal_api.core.world import World
-from metal_api.device_services import BootTokens, machine_endpoint
+from metal_api.device_services import machine_endpoint, report_url
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.events import Event, record_event
@@ -82,12 +82,6 @@ def script(world: World, device: Device) -> str | None:
     else:
         lines += ['echo "No iPXE script url or userdata found"', "shell"]
     return "\n".join(lines) + "\n"
-
-
-def report_url(world: World, device: Device) -> str:
-    """Return the URL below which a device reports: for a server with its token."""
-    path = world.service(BootTokens).path(device) if world.service(Servers).is_plain(device.id) else ""
-    return world.environment.boot_url + path
 
 
 class BadEventError(Exception):

@@ -23,11 +23,11 @@ from metal_api.accounts.authentication import Authentication
 from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.app import secrets_of
 from metal_api.core.database import DatabaseError
+from metal_api.core.neighbors import mac_of
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
 from metal_api.devices.record import Device
 from metal_api.events import Event, record_event
-from metal_api.network.neighbors import mac_of
 from metal_api.servers import Servers
 
 log = logging.getLogger(__name__)
@@ -120,6 +120,12 @@ def machine_endpoint(
         return response
 
     return endpoint
+
+
+def report_url(world: World, device: Device) -> str:
+    """Return the URL below which a device reports: for a server with its token."""
+    path = world.service(BootTokens).path(device) if world.service(Servers).is_plain(device.id) else ""
+    return world.environment.boot_url + path
 
 
 RESOURCE = Resource(service=BootTokens)

@@ -14,7 +14,6 @@ from starlette.routing import Route as HttpRoute
 from starlette.types import ASGIApp
 
 from metal_api.bgp import neighbors
-from metal_api.boot import report_url
 from metal_api.catalogue.data import catalogue
 from metal_api.core.addressing import network as parsed
 from metal_api.core.app import JSONAnswer
@@ -22,7 +21,7 @@ from metal_api.core.bodies import LARGEST_UNKNOWN, Bounded
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
-from metal_api.device_services import Answering, machine_endpoint
+from metal_api.device_services import Answering, machine_endpoint, report_url
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device, Port
 from metal_api.devices.routes import present

@@ -1872,7 +1872,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_awx_project_url",
             "str",
             "Address of the git repository with the playbooks and the inventory, from which AWX fetches the project of awx.yml.",
-            default="",
+            expression="openshift_awx_project_url | default('')",
             computed="that of the existing project; required for a new one",
             example="https://git.example.com/openshift.git",
         ),
@@ -1886,12 +1886,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_awx_branch",
             "str",
             "Branch or tag of that repository.",
+            expression="openshift_awx_branch | default('')",
             computed="that of the existing project, or `main`",
         ),
         Variable(
             "openshift_awx_image",
             "str",
             "Image of the execution environment, made of execution-environment.yml.",
+            expression="openshift_awx_image | default('')",
             computed="that of the existing execution environment, or `localhost/equinix-metal-openshift-ee:latest`",
         ),
         Variable(
@@ -1919,6 +1921,13 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Name of the credential with the Metal API's token, for the inventory of existing devices.",
             default="",
+        ),
+        Variable(
+            "openshift_awx_sync_timeout",
+            "int",
+            "Timeout in seconds until AWX has fetched the project and synchronized the inventories.",
+            default=600,
+            unit="seconds",
         ),
         Variable(
             "openshift_awx_extra_vars",

@@ -263,7 +263,7 @@ def test_a_project_that_could_not_be_fetched_is_fetched_again(controller: Contro
         code, output = play(controller, tmp_path, *project)
         assert code != 0
         assert "Create the project and fetch it" in output
-        assert "survey" not in output, attempt
+        assert "question_name" not in output, attempt
         assert controller.names("job_templates") == []
     controller.has_repository = True
     code, output = play(controller, tmp_path, *project)

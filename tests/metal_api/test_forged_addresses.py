@@ -11,9 +11,9 @@ import pytest
 
 from metal_api.app import create_machines_app
 from metal_api.boot import BootMedia
+from metal_api.core.neighbors import mac_of
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.devices.lifecycle import SERVER_BOOTS, Lifecycle
-from metal_api.core.neighbors import mac_of
 from metal_api.servers import FoundServer, Servers
 from tests.metal_api.conftest import Sandbox, machine_client, serving
 from tests.ports import free_port

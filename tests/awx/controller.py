@@ -148,7 +148,10 @@ class Controller:
         for name in UNIFIED if collection == "unified_job_templates" else (collection,):
             found += [self._shown(item) for item in self.objects.get(name, {}).values()]
         asked = {name: value for name, value in query.items() if name not in ("page", "page_size", "order_by")}
-        found = [item for item in found if all(str(self._value(item, name)) == value for name, value in asked.items())]
+        either = {name.removeprefix("or__"): value for name, value in asked.items() if name.startswith("or__")}
+        every = {name: value for name, value in asked.items() if not name.startswith("or__")}
+        found = [item for item in found if all(str(self._value(item, name)) == value for name, value in every.items())]
+        found = [item for item in found if not either or any(str(self._value(item, name)) == value for name, value in either.items())]
         return {"count": len(found), "next": None, "previous": None, "results": found}
 
     def _value(self, item: Item, field: str) -> Any:

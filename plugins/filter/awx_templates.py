@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - M(awx.awx.job_template) replaces credentials, extra variables and notifications by those of its options. Returns the templates with
+  - C(awx.awx.job_template) replaces credentials, extra variables and notifications by those of its options. Returns the templates with
     these added to the existing ones, and without those options that change nothing.
   - A credential replaces an existing one of the same type, since AWX accepts one of each type, except for vault passwords.
 positional: current, credentials

@@ -49,6 +49,8 @@ def mirror_site(folder: Path) -> Iterator[Site]:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         found.url = f"http://127.0.0.1:{server.server_port}/mirror"
-        yield found
-        server.shutdown()
-        thread.join()
+        try:
+            yield found
+        finally:
+            server.shutdown()
+            thread.join()

@@ -156,7 +156,7 @@ class Controller:
 
     def _value(self, item: Item, field: str) -> Any:
         """Return a field, or with ``organization__name`` that of the object that the field refers to."""
-        name, _, of = field.partition("__")
+        name, _unused, of = field.partition("__")
         return self.objects[REFERENCES[name]][int(item[name])].get(of) if of and item.get(name) else item.get(field)
 
     def _created(self, collection: str, body: Item) -> Item:

@@ -84,7 +84,7 @@ def _accepts(question: Item, value: Any) -> bool:
         return isinstance(value, str) and question["min"] <= len(value) <= question["max"]
     if kind == "multiplechoice":
         return value in question["choices"]
-    return type(value) is int and question["min"] <= value <= question["max"]
+    return isinstance(value, int) and not isinstance(value, bool) and question["min"] <= value <= question["max"]
 
 
 @dataclass(frozen=True)

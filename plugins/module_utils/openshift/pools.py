@@ -28,17 +28,14 @@ NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>[0-9]+)(?P<after>[^0-9]*)")
 FORMS = "{worker: 3} or {worker: [worker-0, worker-2]}, as JSON text, or as worker=3 or worker=worker-0 worker-2"
 """How sizes are written, for messages."""
 
-Size = int | tuple[str, ...]
-"""The number of a pool's machines, or the names of its hosts."""
 
-
-def parse_sizes(given: Any) -> dict[str, Size]:
+def parse_sizes(given: Any) -> dict[str, int | tuple[str, ...]]:
     """Return the sizes by pool: of a mapping, of its JSON text, or of ``worker=3, storage=storage-0 storage-2``.
 
     Raises CollectionError with all problems.
     """
     problems: list[str] = []
-    sizes: dict[str, Size] = {}
+    sizes: dict[str, int | tuple[str, ...]] = {}
     for pool, value in _mapping(given).items():
         text = str(value).strip()
         if isinstance(value, list | tuple):
@@ -196,7 +193,7 @@ def pool_hosts(groups: Mapping[str, Sequence[str]], sizes: Any) -> dict[str, lis
     return {"added": added, "workers": [name for name in workers if name not in removed] + [each["name"] for each in added]}
 
 
-def _desired(pool: str, members: Sequence[str], size: Size) -> list[str]:
+def _desired(pool: str, members: Sequence[str], size: int | tuple[str, ...]) -> list[str]:
     """Return the hosts of a pool with this size. Raises ValueError if that is not clear."""
     if isinstance(size, int):
         if len(members) == size and members and not NUMBERED.fullmatch(members[0]):

@@ -20,7 +20,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pools import (
     DEFAULT_POOL,
     NUMBERED,
-    Size,
     parse_names,
     parse_sizes,
 )
@@ -37,7 +36,7 @@ class Request:
     """Which removals the user has asked for. ``at_most``: None for any number. ``in_job``: nobody at a terminal has seen the inventory."""
 
     names: Sequence[str] = ()
-    sizes: Mapping[str, Size] = field(default_factory=dict)
+    sizes: Mapping[str, int | tuple[str, ...]] = field(default_factory=dict)
     at_most: int | None = None
     in_job: bool = False
 

@@ -95,7 +95,7 @@ def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) ->
     with pytest.raises(CollectionError, match="in progressing state") as problem:
         backup.poll(patient=True)
     assert ("openshift_etcd_backup_force=true" in problem.value.message) is not force
-    (pod,) = cluster.created.values()
+    pod = next(iter(cluster.created.values()))
     command = pod["spec"]["containers"][0]["command"]
     assert command == ["chroot", "/host", "/usr/local/bin/cluster-backup.sh", *(["--force"] if force else []), "/backup"]
 

@@ -157,7 +157,7 @@ def test_text_with_several_lines_is_a_file(data: dict[str, Any], tmp_path: Path)
         required = {name: value for name, value in fields.items() if name in kind["inputs"]["required"]}
         blank = inject(kind, required, tmp_path).environment
         assert {name for name, value in blank.items() if value.startswith(str(tmp_path))} <= {"OPENSHIFT_PULL_SECRET"}
-    assert several == 4
+    assert several == 5
 
 
 # Each module of awx.awx takes seconds.

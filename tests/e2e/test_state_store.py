@@ -74,7 +74,7 @@ def test_a_failed_install_saves_its_folder_and_the_failure_bundle(user: User, bu
     assert PASSWORD not in failed.output
     (bundle,) = user.cluster.parent.glob(f"{NAME}-failed-*.tar.gz")
     assert f"openshift-state/{NAME}/failures/{bundle.name}" in bucket.objects
-    assert generations(bucket) == [1, 2]
+    assert generations(bucket) == [2, 3]
 
 
 def test_an_empty_folder_gets_the_same_keys(user: User, bucket: Method) -> None:
@@ -92,7 +92,7 @@ def test_check_mode_and_a_wrong_password_leave_nothing_behind(user: User, bucket
     before = keys(user)
     lose_folder(user)
     checked = user.play("install.yml", "--check").ended_well()
-    assert f"(infraID {infra_id_in(before)}, generation 2)" in checked.output
+    assert f"(infraID {infra_id_in(before)}, generation 3)" in checked.output
     assert not user.cluster.exists()
     wrong = user.play("install.yml", "-e", "openshift_state_password=another")
     assert wrong.code != 0

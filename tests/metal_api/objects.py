@@ -95,6 +95,9 @@ async def everything(sandbox: Sandbox) -> dict[str, str]:
         "spot-market-requests": request["id"],
         "events": next(iter(store["events"])).id,
         "locations": catalogue().metros["da"].id,
+        "facilities": catalogue().metros["da"].facility,
+        "plans": "c3.small.x86",
+        "operating-systems": "custom_ipxe",
     }
 
 

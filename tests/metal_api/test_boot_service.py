@@ -102,9 +102,10 @@ async def test_a_machine_cannot_fill_the_memory_with_events(sandbox: Sandbox, mo
     address = sandbox.world.store["devices"][device["id"]].machine_address
     events = sandbox.world.store[Event]
     async with machine_client(sandbox.boot_url, address) as client:
-        answer = await client.post("/events", json={"code": 1, "message": "x" * 1_000_000})
+        assert (await client.post("/events", json={"code": 1, "message": "x" * 1_000_000})).status_code == 413
+        answer = await client.post("/events", json={"code": 1, "message": "x" * 60_000})
         assert answer.status_code == 200
-        answer = await client.post("/phone-home", json={"type": "own.1", "body": "x" * 1_000_000})
+        answer = await client.post("/phone-home", json={"type": "own.1", "body": "x" * 60_000})
         assert answer.status_code == 200
         assert max(len(each.body) for each in events.by("device", device["id"])) == boot.LONGEST_TEXT
         assert (await client.post("/phone-home", json={"type": "x" * 1000})).status_code == 400

@@ -18,6 +18,7 @@ from metal_api.audit import Audit
 from metal_api.boot import BootMedia, create_boot_app
 from metal_api.core.clock import Clock
 from metal_api.core.world import Environment, MetroNetwork
+from metal_api.device_services import BootTokens
 from metal_api.devices import lifecycle
 from metal_api.devices.record import Device
 from metal_api.first_start import of_sandbox
@@ -193,6 +194,7 @@ async def test_a_full_disk_ends_no_reads_and_boots(
     sandbox.world.service(Servers).refresh([server, FoundServer("node-2", "r1-u2", PLAN, METRO, ("52:54:00:94:00:02",))])
     port = free_port()
     url = f"http://127.0.0.1:{port}"
+    path = sandbox.world.service(BootTokens).path(sandbox.world.store[Device][device["id"]])
     async with (
         serving({port: create_boot_app(sandbox.world, BootMedia(tmp_path))}),
         machine_client(url, "127.94.0.10") as machine,
@@ -208,7 +210,7 @@ async def test_a_full_disk_ends_no_reads_and_boots(
             assert sum("the journal cannot be written" in each.message for each in caplog.records) == 1
             # What is left of the last page of events.
             for _number in range(200):
-                if (await machine.post("/events", json={"message": "x"})).status_code == 503:
+                if (await machine.post(f"{path}/events", json={"message": "x"})).status_code == 503:
                     break
             boot = await machine.get("/auto.ipxe")
             assert (boot.status_code, "cannot be recorded now. Next try" in boot.text) == (200, True)

@@ -77,7 +77,9 @@ def lock(context: Context) -> Finding:
     if belongings.get("msg"):
         return not_checkable(str(belongings["msg"]))
     own = (context.readings.get("own_run") or {}).get("id")
-    locks = [lock for cluster in belongings.get("clusters") or [] for lock in cluster.get("locks") or [] if lock.get("run") != own]
+    locks = [
+        lock for cluster in belongings.get("clusters") or [] for lock in cluster.get("locks") or [] if not own or lock.get("run") != own
+    ]
     if not locks:
         return passed("no run writes to the cluster")
     unknown = "an unknown time"

@@ -378,7 +378,9 @@ class ClusterLock:
         def find() -> Found | None:
             return next((each for each in self._store.networks() if lock_of_network(each).holder.run == self.run.holder.run), None)
 
-        # A create whose answer was lost may still take effect later. release() then searches for the lock object.
+        # A create whose answer was lost may still take effect later. release() then searches for the lock object, and after a kill the next
+        # run does, which must not search before the object can be there.
+        self.run.note_write(self._needed)
         self.run.note_lock("", unsure=True)
         create_once(create, find)
         if tries == 1:

@@ -74,6 +74,9 @@ class _Request(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._pass_on()
 
+    def do_DELETE(self) -> None:
+        self._pass_on()
+
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
 

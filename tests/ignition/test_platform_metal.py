@@ -247,7 +247,7 @@ def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_tok
     machine.cache.write_text(json.dumps(fetched), encoding="utf-8")
     root = written_by(machine, config)
     check_own_files(root, "bootstrap")
-    assert (root / "opt/openshift/tls/root-ca.key").exists()
+    assert (root / "opt/openshift/tls/kubelet-signer.key").exists()
 
 
 def test_a_node_waits_for_a_server_that_its_pointer_does_not_trust(made: Role, published: Path, tmp_path: Path) -> None:

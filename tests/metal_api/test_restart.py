@@ -346,6 +346,9 @@ async def test_what_is_under_way_goes_on(process: Process) -> None:
         await client.put(f"{root}/_sandbox/settings", json={"durations": slow})
         vlan = (await client.post("/virtual-networks", json={"metro": "da"})).json()
         gateway = (await client.post("/metal-gateways", json={"virtual_network_id": vlan["id"], "private_ipv4_subnet_size": 8})).json()
+        ports = (await client.get(f"{root}/devices/{device}")).json()["network_ports"]
+        (bond,) = (each["id"] for each in ports if each["name"] == "bond0")
+        (await client.post(f"{root}/ports/{bond}/assign", json={"vnid": vlan["id"]})).raise_for_status()
         await client.post("/bgp-configs", json={"deployment_type": "local", "asn": 65000})
         session = (await client.post(f"{root}/devices/{device}/bgp/sessions", json={"address_family": "ipv4"})).json()
         body = {"operating_system": "custom_ipxe", "hardware_reservation_id": reserved}

@@ -260,9 +260,9 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "install-config",
-        install_config.rules,
-        expected="fields and values that openshift-install accepts on this platform and that make a working cluster; docs/ignition.md"
-        " lists the rules",
+        install_config.consistent,
+        expected="openshift_install_config does not contradict the variables, and no value makes a cluster that cannot work although"
+        " openshift-install accepts it; docs/ignition.md lists them",
         advice="correct the variable of the field (docs/generated/variables.md), or openshift_install_config",
     ),
     Check(

@@ -23,8 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     fill,
     queries,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.fields import Release
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.problems import Problem
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.beyond import Release, networks_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import (
     SETTINGS,
     InstallConfigError,
@@ -33,7 +32,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     render,
     variable_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rules import Judgement, judge
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import UnreadableError
@@ -42,6 +40,13 @@ Machine = Mapping[str, Any]
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """A label of RFC 1123, as Kubernetes requires it in names of nodes."""
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*")
+KINDS = ("cluster", "service", "machine")
+DEFAULT_NETWORKS: Mapping[str, Any] = {
+    "clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+    "serviceNetwork": ["172.30.0.0/16"],
+    "machineNetwork": [{"cidr": "10.0.0.0/16"}],
+}
+"""What openshift-install takes if the install-config has none."""
 PUBLIC_MIRROR = "mirror.openshift.com"
 
 
@@ -149,14 +154,12 @@ class Context:
         return render({**{name: self.settings.get(name) for name in SETTINGS}, **own}, self.settings.get("install_config") or {})
 
     @cached_property
-    def install_config(self) -> Judgement:
-        """The errors and warnings of the installer's rules for that install-config; without the rules where the installer has answered."""
+    def install_config(self) -> dict[str, Any]:
+        """The same; empty for a contradiction, which one check reports."""
         try:
-            judgement = judge(self.rendered_install_config(), self.release)
-        except InstallConfigError as problem:
-            return Judgement({}, [Problem("", str(problem))])
-        answer = self.readings.get("installer_answer") or {}
-        return judgement.without_rules_of_the_installer() if {"refused", "warnings"} & set(answer) else judgement
+            return self.rendered_install_config()
+        except InstallConfigError:
+            return {}
 
     def source_of(self, path: str) -> str:
         """Return the variable that sets a field of the install-config, or the group of the inventory; empty if there is none."""
@@ -169,13 +172,11 @@ class Context:
 
     @property
     def networks(self) -> dict[str, list[Mapping[str, Any]]]:
-        """The networks of the install-config by kind, each with its ``cidr``; empty when they are malformed."""
-        networking = self.install_config.config.get("networking") or {}
-        found = {kind: networking.get(f"{kind}Network") or [] for kind in ("cluster", "service", "machine")}
-        return {
-            kind: [entry if isinstance(entry, Mapping) else {"cidr": entry} for entry in entries if entry]
-            for kind, entries in found.items()
-        }
+        """The networks of the install-config by kind, each with its ``cidr``; without malformed ones."""
+        networking = self.install_config.get("networking")
+        given = networking if isinstance(networking, Mapping) else {}
+        config = {"networking": {**DEFAULT_NETWORKS, **given}} if self.install_config else {}
+        return {kind: [{**entry, "cidr": str(network)} for _index, network, entry in networks_of(config, kind)] for kind in KINDS}
 
     # From the readings.
 

@@ -36,9 +36,10 @@ def pull_secret(context: Context) -> Finding:
         return passed("not set: the images of OKD are public")
     if not secret and not context.is_ignition_in_use:
         return failed("not set")
-    unusable = _unusable(context)
+    auths, unusable = _auths(context), _unusable(context)
     warnings = [f"no user and password in base64 for {listed(unusable)}: nodes cannot pull images from there"] if unusable else []
-    return judged(context, "pullSecret", f"for {listed(sorted(_auths(context)))}", warnings=warnings)
+    problems = [] if auths else ["not JSON with credentials by registry (auths)"]
+    return judged(context, "pullSecret", f"for {listed(sorted(auths))}", problems=problems, warnings=warnings)
 
 
 def _unusable(context: Context) -> list[str]:
@@ -88,5 +89,5 @@ def ssh_key(context: Context) -> Finding:
     lines = authorized_keys.read(text)
     ignored = [f"line {line.number} is ignored by sshd: {line.problem}" for line in lines if line.problem]
     # The installer requires one valid key; sshd reads each line on its own, and checks its key type.
-    useless = ignored if len(ignored) == len(lines) and any(line.kind for line in lines) else []
+    useless = ignored if len(ignored) == len(lines) else []
     return judged(context, "sshKey", counted(len(lines), "key"), problems=useless, warnings=ignored)

@@ -1,11 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the install-config: by the openshift-install of the release, and where it could not be asked by rules of its own kind.
+"""Checks of the install-config that the role ``ignition`` will write: by the openshift-install of the release, which is the judge.
 
-The installer is the judge: where it has answered, the rules that imitate it are not applied, since they are those of one release. Rules are
-applied once, to the install-config that the role ``ignition`` will write. Each error is reported by the check whose advice is for its
-field, and by ``rules`` if there is none.
+In addition there are values that it accepts and that make no cluster (``install_config.beyond``). Each is reported by the check whose
+advice is for its field, and by ``consistent`` if there is none.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -15,7 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import paths_in
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config import beyond
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import (
+    InstallConfigError,
+    paths_in,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -25,43 +28,33 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     warning,
 )
 
-OTHER_CHECKS = ("metadata", "baseDomain", "networking", "platform", "pullSecret", "sshKey")
-"""Fields whose errors other checks report."""
+OTHER_CHECKS = ("networking", "platform")
+"""Fields whose values other checks report."""
 
-FIELDS_IN_FILES = ("networking", "platform", "pullSecret", "sshKey")
-"""Fields that are not used again once devices were ordered with the Ignition files. The names are: they are part of every request."""
 FILES_IN_USE = "not checked: devices were ordered with the existing Ignition files, which are not created again"
-
-FIPS = "fips: Forbidden: target cluster is in FIPS mode, use the FIPS-capable installer binary for RHEL 9 on a host with FIPS enabled"
 
 
 def judged(context: Context, field: str, found: str, *, problems: Sequence[str] = (), warnings: Sequence[str] = ()) -> Finding:
-    """Return the finding of a check of one field of the install-config; ``problems`` and ``warnings`` are added to those of the rules."""
-    if context.is_ignition_in_use and field in FIELDS_IN_FILES:
+    """Return the finding of a check of one field of the install-config; ``problems`` and ``warnings`` are the check's own."""
+    if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
-    judgement = context.install_config
-    refused = [*problems, *(problem.text for problem in (*judgement.problems, *judgement.beyond) if problem.top == field)]
-    warned = [*warnings, *(problem.text for problem in judgement.warnings if problem.top == field)]
+    config = context.install_config
+    refused = [*problems, *(problem.text for problem in beyond.problems(config, context.release) if problem.top == field)]
+    warned = [*warnings, *(problem.text for problem in beyond.warnings(config) if problem.top == field)]
     if refused:
         return failed("; ".join(refused))
     return warning("; ".join(warned)) if warned else passed(found)
 
 
-def rules(context: Context) -> Finding:
+def consistent(context: Context) -> Finding:
     if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
-    judgement = context.install_config
-    refused = [problem.text for problem in (*judgement.problems, *judgement.beyond) if problem.top not in OTHER_CHECKS]
-    # Only the user's own openshift-install may be FIPS-capable; the mirror's never is.
-    if judgement.config.get("fips") and not context.text("installer"):
-        refused.append(FIPS)
-    if refused:
-        return failed("; ".join(refused))
-    warned = [problem.text for problem in judgement.warnings if problem.top not in OTHER_CHECKS]
-    if warned:
-        return warning("; ".join(warned))
-    release = context.release
-    return passed(f"valid by the rules of openshift-install{f' {release[0]}.{release[1]}' if release else ''}")
+    try:
+        config = context.rendered_install_config()
+    except InstallConfigError as problem:
+        return failed(str(problem))
+    refused = [problem.text for problem in beyond.problems(config, context.release) if problem.top not in OTHER_CHECKS]
+    return failed("; ".join(refused)) if refused else passed("consistent; its rules are those of openshift-install (installer validation)")
 
 
 def validation(context: Context) -> Finding:

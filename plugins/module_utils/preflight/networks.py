@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, overlap, parse_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import (
+    address_bits,
+    ip_families,
+    ip_network,
+    overlap,
+    parse_network,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
@@ -44,9 +50,10 @@ def _host_subnet_problems(context: Context) -> Iterator[str]:
     """Yield the cluster networks without a host subnet for every node. The installer does not know the number of workers."""
     nodes = len(context.groups["control_plane"]) + len(context.groups["workers"])
     for index, entry in enumerate(context.networks["cluster"]):
-        # The rules of the install-config report malformed networks.
-        network, prefix = parse_network(str(entry.get("cidr"))), int(entry.get("hostPrefix") or 0)
-        subnets = 2 ** (prefix - network.prefixlen) if network and prefix >= network.prefixlen else nodes
+        network, prefix = ip_network(entry["cidr"]), entry.get("hostPrefix")
+        # The installer reports one of another type, and one outside the network; beyond, one that is too long.
+        is_usual = isinstance(prefix, int) and network.prefixlen <= prefix <= address_bits(network)
+        subnets = 2 ** (prefix - network.prefixlen) if is_usual else nodes
         if subnets < nodes:
             yield f"networking.clusterNetwork[{index}].hostPrefix {prefix} makes host subnets for {subnets} nodes, not {nodes}"
 
@@ -144,12 +151,7 @@ def private_blocks(context: Context) -> Finding:
     blocks = [found for each in reservations if (found := parse_network(f"{each.get('network')}/{each.get('cidr')}"))]
     if not blocks:
         return not_checkable("the project has no private block yet: the first device in a metro creates one")
-    own = [
-        (kind, network)
-        for kind in ("cluster", "service")
-        for entry in context.networks[kind]
-        if (network := parse_network(str(entry.get("cidr"))))
-    ]
+    own = [(kind, ip_network(entry["cidr"])) for kind in ("cluster", "service") for entry in context.networks[kind]]
     overlaps = [
         f"{kind} network {network.cidr} overlaps {block.cidr} of the project"
         for kind, network in own

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import is_channel, is_release
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import NAME, Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
     counted,
@@ -24,23 +24,28 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.install_config import judged
 
+NO_NAME = "is not a name of lower case letters, digits and hyphens, with dots between its labels"
+
 
 def cluster_name(context: Context) -> Finding:
     name = context.text("cluster_name")
     # The installer accepts dots. With one, tags and records no longer show where the name ends and the domain begins.
-    return judged(context, "metadata", f"'{name}'", problems=[f"'{name}' contains a dot"] if "." in name else [])
+    problem = f"'{name}' contains a dot" if "." in name else "" if NAME.fullmatch(name) else f"'{name}' {NO_NAME}"
+    return failed(problem) if problem else passed(f"'{name}'")
 
 
 def base_domain(context: Context) -> Finding:
     domain = context.text("base_domain")
-    # The installer accepts these domains, but no record or device can have such a name.
+    # The installer accepts most of these domains, but no record or device can have such a name.
     limits = {
         "a dot at its end": domain.endswith("."),
         "a label of more than 63 characters": any(len(label) > 63 for label in domain.split(".")),
         "more than 246 characters with the cluster's name before it": len(context.cluster) > 246,
     }
     problems = [f"'{domain}' has {what}" for what, applies in limits.items() if applies]
-    return judged(context, "baseDomain", f"'{domain}'", problems=problems)
+    if not NAME.fullmatch(domain.removesuffix(".")):
+        problems.append(f"'{domain}' {NO_NAME}")
+    return passed_if(not problems, "; ".join(problems) or f"'{domain}'")
 
 
 def version(context: Context) -> Finding:

@@ -179,7 +179,7 @@ def variable_of(path: str) -> str:
 
 
 _PROBLEM = re.compile(
-    r"(?<![\w.\"])([a-z][A-Za-z]*(?:\.[A-Za-z]+|\[\d+\])*): (?:Invalid value|Required value|Forbidden|Unsupported value|Duplicate value)"
+    r"(?<![\w.\"])([a-z][A-Za-z]*(?:\.[A-Za-z0-9]+|\[\d+\])*): (?:Invalid value|Required value|Forbidden|Unsupported value|Duplicate value)"
 )
 _DECODING = re.compile(r"Go struct field \w+\.([A-Za-z.]+) of type")
 
@@ -202,19 +202,26 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def has_field(fields: Any, path: str) -> bool:
-    """Return whether a document has a field, such as ``networking.clusterNetwork[0].cidr``; indices of its lists may be left out."""
-    names = re.findall(r"[^.\[\]]+", path)
+    """Return whether a document has a field, such as ``networking.clusterNetwork[0].cidr``; indices of its lists may be left out.
+
+    As for the installer, names match whatever their case.
+    """
+    names = re.findall(r"[^.\[\]]+", path.casefold())
     found = fields
     for name in names:
         if isinstance(found, list):
             if name.isdecimal():
                 found = found[int(name)] if int(name) < len(found) else None
                 continue
-            found = next((item for item in found if isinstance(item, Mapping) and name in item), None)
-        if not isinstance(found, Mapping) or name not in found:
+            found = next((item for item in found if _has_name(item, name)), None)
+        if not _has_name(found, name):
             return False
-        found = found[name]
+        found = {str(key).casefold(): item for key, item in found.items()}[name]
     return bool(names) and found is not None
+
+
+def _has_name(value: Any, name: str) -> bool:
+    return isinstance(value, Mapping) and any(str(key).casefold() == name for key in value)
 
 
 def _pools(value: Any) -> dict[str, Any] | None:

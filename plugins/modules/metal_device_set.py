@@ -242,7 +242,9 @@ options:
   replace_failed:
     description:
       - Maximum number of failed devices to replace by others of the same name, for the whole set. The failed ones are deleted.
-      - Devices that fail during the run and devices found failed both count. Each replacement is printed, and listed in RV(notes).
+      - Devices that fail during the run and devices found failed both count, and so does an active device whose machine stopped in its
+        installation or first boot, that is, whose newest event is one of the machine's own with the state V(failed). Each replacement is
+        printed, and listed in RV(notes).
     type: int
     default: 0
   quorum:

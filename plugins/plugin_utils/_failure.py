@@ -62,8 +62,8 @@ ADVICE = (
     ),
     _advice(
         r"stopped in its installation or first boot",
-        "A further run waits for the same machine: correct the cause (can it reach the server for boot files?), delete the device at the "
-        "Metal API, and run the playbook again. It orders another device.",
+        "Correct the cause (can the machine reach the server for boot files?) and have it replaced: add -e openshift_replace_failed=1. "
+        "Without that a further run waits for the same machine.",
     ),
     _advice(
         r"waits for approval by Equinix Metal",

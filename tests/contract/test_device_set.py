@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from sandbox.testing.process import RunningSandbox, is_write
@@ -125,6 +126,20 @@ def test_a_quorum_of_four_of_five_devices_succeeds(pool: Pool) -> None:
     mended = pool.well(5, replace_failed=1)
     assert mended["changed"]
     assert {outcome["status"] for outcome in mended["outcomes"].values()} == {"ready"}
+
+
+def test_a_set_replaces_a_machine_that_stopped_in_its_first_boot(pool: Pool) -> None:
+    (device,) = (each for each in pool.well(2)["devices"] if each["hostname"].startswith("pool-1."))
+    address = next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
+    with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as machine:
+        metadata = machine.get(pool.sandbox.environment["OPENSHIFT_METADATA_URL"]).json()
+        machine.post(metadata["user_state_url"], json={"state": "failed", "message": "[files] no such host"}).raise_for_status()
+    assert not pool.well(2)["changed"]
+    result = pool.well(2, replace_failed=1)
+    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
+    assert "stopped in its installation or first boot: [files] no such host" in result["notes"][0]
+    assert pool.names == ["pool-0", "pool-1"]
+    assert not pool.well(2, replace_failed=1)["changed"]
 
 
 def test_a_set_replaces_failed_reserved_hardware_and_keeps_it(pool: Pool) -> None:

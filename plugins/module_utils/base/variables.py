@@ -702,7 +702,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_replace_failed",
             "int",
             "Maximum number of failed devices that one run replaces, each by another of the same host name. The failed "
-            "devices are deleted.",
+            "devices are deleted. Machines that stopped in their installation or first boot are failed, too.",
             default=0,
             options=("provision_replace_failed",),
         ),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
@@ -29,7 +30,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
     device_result,
     metros_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import Member, run_concurrently
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.last_event import has_stopped, last_event, stopped_text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import AT_ONCE, Member, run_concurrently
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
     Place,
     Pool,
@@ -229,6 +231,8 @@ class DeviceSet:
         if errors := [member.error for member in self.members if member.error is not None]:
             # All of them come from one list, so one of them names its request.
             self._client.add_origin(errors[0])
+        if self._replacements_left:
+            self._find_stopped()
         self._renew()
         self._choose_places()
 
@@ -411,6 +415,20 @@ class DeviceSet:
             text = f"{member.key}: another run ordered it as well: {each['kept']} is used, {each['id']} was deleted"
             if text not in self.notes:
                 self.notes.append(text)
+
+    def _find_stopped(self) -> None:
+        """Set the error of members whose machine stopped in its installation or first boot; their devices are active."""
+
+        def find(member: Member) -> None:
+            device = member.found or {}
+            path = f"devices/{device['id']}/events"
+            event = last_event(self._client.read_list(path, "events", doing=f"see whether {member.key} stopped in its first boot"))
+            if has_stopped(event):
+                member.error = DeviceFailedError(stopped_text(member.key, event), {"id": device["id"]})
+
+        active = [member for member in self.members if member.error is None and (member.found or {}).get("state") == "active"]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(find, active))
 
     def _renew(self) -> list[Member]:
         """Plan replacements for failed devices, up to replace_failed of them for the whole set; returns these members."""

@@ -4,7 +4,7 @@
 """Progress of machines during a wait for their cluster: their last events, and which of them have failed.
 
 A cluster does not report a machine that does not join. The Metal API does: by the state of its device, and by the events that Ignition
-sends from the machine itself (`user.*`, with the state `failed` if a stage failed).
+sends from the machine itself (``machines.last_event``).
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -12,7 +12,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -23,7 +23,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     together,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import oldest_first
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.last_event import (
+    event_text,
+    has_stopped,
+    last_event,
+    stopped_text,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, filter_tag
 
 if TYPE_CHECKING:
@@ -39,8 +44,6 @@ MACHINE_WATCH_OPTIONS = Options(
     }
 )
 
-_TEXT_LIMIT = 300
-
 PAUSE = 15.0
 """Seconds between two polls. A poll is one call for all machines, and one for the events of each of AT_ONCE machines."""
 
@@ -54,33 +57,19 @@ PAUSE_FOR_ABSENT = 3.0
 """Seconds between these lists."""
 
 
-def last_event(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the newest of a device's events; empty if there is none."""
-    return (oldest_first(events) or [{}])[-1]
-
-
 def failure_of(device: Mapping[str, Any], event: Mapping[str, Any]) -> str | None:
     """Return why a machine will never join, by its device and its newest event; None if it may join."""
     hostname = device.get("hostname")
     if device.get("state") == "failed":
-        return f"{hostname} is failed: {_words(event)}"
+        return f"{hostname} is failed: {event_text(event)}"
     if device.get("state") in DELETING_STATES:
-        return f"{hostname} is being deleted by someone else: {_words(event)}"
-    if str(event.get("type") or "").startswith("user.") and event.get("state") == "failed":
-        return f"{hostname} stopped in its installation or first boot: {_words(event)}"
-    return None
+        return f"{hostname} is being deleted by someone else: {event_text(event)}"
+    return stopped_text(hostname, event) if has_stopped(event) else None
 
 
 def progress_of(device: Mapping[str, Any], event: Mapping[str, Any]) -> str:
     """Return a machine's state and newest event as a text."""
-    return f"machine {device.get('hostname')} is {printable(device.get('state'))}, its last event: {_words(event)}"
-
-
-def _words(event: Mapping[str, Any]) -> str:
-    """Return an event's text, which is untrusted (machines send ``user.*``), and its time."""
-    text = printable(" ".join(str(event.get("body") or event.get("type") or "no event yet").split()), _TEXT_LIMIT)
-    at = printable(event.get("created_at") or "")
-    return f"{text} ({at[11:]})" if len(at) == 20 else text
+    return f"machine {device.get('hostname')} is {printable(device.get('state'))}, its last event: {event_text(event)}"
 
 
 class MachineWatch:

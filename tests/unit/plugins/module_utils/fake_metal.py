@@ -34,6 +34,8 @@ class FakeMetal(FakeClient):
         """Host names whose provisioning fails and stays to be seen."""
         self.vanishes: set[str] = set()
         """Host names whose provisioning fails and that are taken back."""
+        self.stopped: set[str] = set()
+        """Host names whose machine reports that its first boot has failed, while its device is active."""
         self.bad_starts: dict[str, int] = {}
         """Host names whose provisioning fails so many times, of those in ``fails`` and ``vanishes``; without a number always."""
         self.refused: dict[str, str] = {}
@@ -126,6 +128,9 @@ class FakeMetal(FakeClient):
 
     def _read(self, path: str) -> Any:
         if path.endswith("/events"):
+            device = self.devices.get(path.split("/")[1], {})
+            if device.get("hostname") in self.stopped:
+                return [{"type": "user.0", "state": "failed", "body": "Ignition: no file", "created_at": "2026-01-01T00:09:00Z"}]
             return [
                 {"type": "provisioning.101", "body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"},
                 {"type": "provisioning.109", "body": "Disk not found", "created_at": "2026-01-01T00:09:00Z"},

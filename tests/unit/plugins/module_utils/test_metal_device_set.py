@@ -516,6 +516,27 @@ def test_an_existing_failed_device_is_replaced(check: bool) -> None:
     assert metal.changes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
 
 
+def test_an_active_device_whose_machine_stopped_is_replaced() -> None:
+    metal = FakeMetal()
+    for number in range(3):
+        metal.add(f"worker-{number}", tags=TAGS, state="active")
+    metal.stopped.add("worker-1")
+    assert not converge(metal, **pool(3))["changed"], "not without being asked to"
+    result = converge(metal, **pool(3), replace_failed=1)
+    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced", "none"]
+    assert metal.changes == ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"]
+    assert "worker-1 stopped in its installation or first boot: Ignition: no file (00:09:00Z)" in result["notes"][0]
+
+
+def test_more_stopped_machines_than_may_be_replaced_are_reported() -> None:
+    metal = FakeMetal()
+    metal.stopped |= {metal.add(f"worker-{number}", tags=TAGS, state="active")["hostname"] for number in range(2)}
+    module, error = attempt(metal, **pool(2), replace_failed=1)
+    assert error is not None
+    assert "worker-1 stopped in its installation or first boot" in error.message
+    assert module.result["failed_machines"] == ["worker-1"]
+
+
 def test_a_locked_failed_device_is_not_replaced() -> None:
     metal = FakeMetal()
     metal.add("worker-0", tags=TAGS, state="failed", locked=True)

@@ -170,6 +170,7 @@ def test_what_it_prints_cannot_pretend_to_be_something_else() -> None:
     [
         ("the API returned 422: There aren't available servers in that metro", "metal_placement"),
         ("worker-1 (4711) has failed", "openshift_replace_failed"),
+        ("worker-1 stopped in its installation or first boot: [files] no such host", "openshift_replace_failed"),
         ("its request csr-x waits for approval (since 10:11:02Z)", "approve.yml"),
         ("Cannot list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
         ("the API returned 503: Service Unavailable", "metal_api_url"),

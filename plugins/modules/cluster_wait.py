@@ -432,13 +432,13 @@ def main() -> None:
         module.gate = gate_with_lock(module.module)
         client = module.client()
         watched = module.params["machines"] and module.params["wait"]
-        machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
-
-        objects = ObjectWatch(module.params["objects"], resumed=module.params["resume"])
+        resumed = module.params["resume"]
+        machines = MachineWatch(metal_client(module.module, read_only=True), module.params, resumed=resumed) if watched else None
+        objects = ObjectWatch(module.params["objects"], resumed=resumed)
 
         def poll(*, patient: bool) -> list[str]:
             found = check_condition(client, module.params, machines, objects)
-            module.resume.update(objects.state())
+            module.resume.update({**objects.state(), **(machines.state() if machines else {})})
             module.result.update(found)
             waiting: list[str] = found["waiting"]
             return waiting

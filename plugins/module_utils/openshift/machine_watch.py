@@ -80,6 +80,7 @@ class MachineWatch:
         client: MetalClient,
         params: Mapping[str, Any],
         *,
+        resumed: Mapping[str, Any] | None = None,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -91,8 +92,15 @@ class MachineWatch:
         self._sleep = sleep
         self._polled: float | None = None
         self._texts: dict[str, str] = {}
+        stopped = (resumed or {}).get("stopped")
+        self._stopped: dict[str, str] = dict(stopped) if isinstance(stopped, Mapping) else {}
+        """Why machines stopped, by the id of the device: not every poll reads the events of each."""
         self.lost: dict[str, str] = {}
         """Failed machines of ``quorum_of`` and the reason."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next call of the same wait needs to know (``resumed``)."""
+        return {"stopped": self._stopped}
 
     def poll(self, joined: Collection[str] = ()) -> list[str]:
         """Return the progress of each machine that has not ``joined``, read every PAUSE seconds. An unreachable Metal API is no error.
@@ -121,15 +129,19 @@ class MachineWatch:
         self.lost = {hostname: f"{hostname} is not there any more: run again to order another" for hostname in gone}
         before, self._texts = self._texts, {hostname: f"machine {hostname} is not there any more" for hostname in gone}
         asked = self._whose_turn([hostname for hostname in devices if hostname not in joined])
+        stopped: dict[str, str] = {}
         for hostname, device in devices.items():
-            event: Mapping[str, Any] = {}
+            identity = str(device["id"])
             if hostname in asked or device.get("state") == "failed":
-                event = last_event(self._client.read_list(f"devices/{device['id']}/events", "events", doing=f"see how far {hostname} is"))
+                event = last_event(self._client.read_list(f"devices/{identity}/events", "events", doing=f"see how far {hostname} is"))
                 self._texts[hostname] = progress_of(device, event)
+                reason = failure_of(device, event)
             else:
                 self._texts[hostname] = before.get(hostname, f"machine {hostname} is {device.get('state')}")
-            if reason := failure_of(device, event):
-                self.lost[hostname] = reason
+                reason = failure_of(device, {}) or (None if hostname in joined else self._stopped.get(identity))
+            if reason:
+                self.lost[hostname] = stopped[identity] = reason
+        self._stopped = stopped
         left = [hostname for hostname in self._params["quorum_of"] if hostname not in self.lost]
         if not self.lost.keys() <= set(self._params["quorum_of"]) or len(left) < self._params["quorum"]:
             raise DeviceFailedError(together("Giving up, since machines will not join", list(self.lost.values())))

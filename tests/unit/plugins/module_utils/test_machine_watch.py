@@ -151,6 +151,23 @@ def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
     assert last_of_all == set(names)
 
 
+def test_a_machine_that_stopped_is_not_forgotten_until_its_next_turn() -> None:
+    """Nor by the next slice of the wait; another device of its name has not stopped."""
+    names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
+    service = Service([device(name) for name in names], {f"id-{name}": [BAD if name == names[0] else GOOD] for name in names})
+    params = {**PARAMS, "machines": names, "quorum_of": names, "quorum": 1}
+    known: dict[str, Any] = {}
+    for turn in range(4):
+        watch = MachineWatch(service, params, resumed=known, now=lambda turn=turn: turn * PAUSE)  # type: ignore[arg-type, misc]
+        watch.poll()
+        assert list(watch.lost) == [names[0]]
+        known = watch.state()
+    service.devices[0] = {**device(names[0]), "id": "id-another"}
+    watch = MachineWatch(service, params, resumed=known, now=lambda: PAUSE)  # type: ignore[arg-type]
+    watch.poll()
+    assert watch.lost == {}
+
+
 def test_a_failed_device_is_reported_before_its_turn() -> None:
     names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
     states = [device(name, "failed" if name == names[-1] else "active") for name in names]

@@ -21,7 +21,7 @@ ENROL = """\
 Make the servers of the rack file nodes of Ironic, verified, inspected and ready to be ordered. What is as the file says stays untouched.
 The server does the same when it starts and at SIGHUP; this command shows the result of each server.
 """
-BACKUP = "Write state, token, CA and the database of an Ironic of its own to one archive. It has secrets: keep it as you keep passwords."
+BACKUP = "Write state, token, CA and audit log to one archive. It has secrets: keep it as you keep passwords."
 RESTORE = """\
 Make a state folder of a backup, and with --database the content of an empty database. Afterwards serve continues every operation, with what
 the servers are now. The backup of a server with SQLite can be restored into PostgreSQL, and the other way round.

@@ -1,9 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Backup and restore of a state folder: one archive with the state, the CA, the token and the Ironic of its own.
+"""Backup and restore of a state folder: one archive with the state, the CA and the token.
 
-The archive is the same for SQLite and PostgreSQL: it has the state as ``metal.sqlite``.
+The database of an Ironic of the server's own is not in it: its nodes are created again, from the state and the rack file. The
+archive is the same for SQLite and PostgreSQL: it has the state as ``metal.sqlite``.
 """
 
 from __future__ import annotations
@@ -24,12 +25,11 @@ from metal_api.core.world import STATE
 from metal_api.database_option import PLACE, check_place, open_database, write_place
 from metal_api.state_folder import StartError, locked
 
-DATABASES: Final = (STATE, "ironic/ironic.sqlite")
-FILES: Final = (
-    *("token", "tls/ca.pem", "tls/ca.key", "audit.log"),
-    *("ironic/password", "ironic/database-is-complete"),
-)
-"""What is kept besides the databases; all else is made at the next start."""
+DATABASES: Final = (STATE,)
+FILES: Final = ("token", "tls/ca.pem", "tls/ca.key", "audit.log")
+"""What is kept besides the database; all else is made at the next start."""
+_OF_OLDER_VERSIONS: Final = ("ironic/ironic.sqlite", "ironic/password", "ironic/database-is-complete")
+"""What archives of older versions have besides, which is not restored."""
 RESTORED_WITHIN: Final = 600.0
 """Seconds in which PostgreSQL has to store the whole state."""
 
@@ -37,7 +37,7 @@ RESTORED_WITHIN: Final = 600.0
 def backup(state: Path, archive: Path, url: str | None = None) -> list[str]:
     """Write a state folder to ``archive`` (gzip), also while its server runs. Returns the names in it. Raises :class:`StartError`.
 
-    ``url``: of the PostgreSQL database with the state. It has secrets: the token, the CA's key and the credentials of the BMCs. Its owner
+    ``url``: of the PostgreSQL database with the state. It has secrets: the token and the CA's key. Its owner
     alone may read it.
     """
     check_place(state, url)
@@ -88,14 +88,15 @@ def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
                 raise StartError(f"{database.name}: there is a state already; restore into an empty database")
         try:
             with tarfile.open(archive, "r:gz") as read, _restored(state) as folder:
-                known = {*DATABASES, *FILES}
+                known = {*DATABASES, *FILES, *_OF_OLDER_VERSIONS}
                 names = read.getnames()
                 if unknown := sorted(set(names) - known):
                     raise StartError(f"{archive} is no backup of a server: it has {', '.join(unknown[:3])}")
                 if STATE not in names:
                     raise StartError(f"{archive} is no backup of a server: {STATE} is missing")
                 for member in read.getmembers():
-                    _extract(read, member, folder / member.name)
+                    if member.name not in _OF_OLDER_VERSIONS:
+                        _extract(read, member, folder / member.name)
                 for name in DATABASES:
                     _check(folder / name, name)
                 if database is not None:

@@ -47,7 +47,7 @@ from metal_api.images import images_folder
 from metal_api.ironic import agent
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.ironic.embedded import USER, Access, EmbeddedError, EmbeddedIronic, Site, ensure_ironic
-from metal_api.ironic.enrolment import EnrolmentError, assigned, enrol
+from metal_api.ironic.enrolment import EnrolmentError, KnownServer, assigned, enrol
 from metal_api.ironic.machines import IronicMachines
 from metal_api.listener import Listener
 from metal_api.metrics import Metrics
@@ -69,6 +69,9 @@ TOKEN, CA, MEDIA, KEPT_RACK = "token", "tls/ca.pem", "media", "rack-in-force.yml
 
 MOST_CONNECTIONS, MOST_CONNECTIONS_OF_CLIENT = 2000, 128
 """Of each listener, and of one address there."""
+
+EMPTY_WITHIN = 300.0
+"""Seconds that the node of a server may take at the start with an empty Ironic; one that takes longer is enrolled later."""
 
 OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
 
@@ -244,6 +247,7 @@ class MetalServer(Runnable):
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
         self._certificate: Certificate | None = None
+        self._is_ironic_empty = False
         # For each of the three listeners.
         self._descriptors = raise_descriptors() // 3
 
@@ -280,6 +284,11 @@ class MetalServer(Runnable):
         world.journal.observe = self._metrics.request
         self._metrics.watch(world, lambda: machines.poll_age)
         world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})
+        self._connect, self._world = access.connect, world
+        if self._is_ironic_empty and len(world.store[Server]):
+            # Before the first list of nodes, and before operations go on, which would find none.
+            LOG.info("creating the nodes of an empty Ironic")
+            await self._enrol(patience=EMPTY_WITHIN)
         try:
             await machines.start(world)
         except IronicError as error:
@@ -305,7 +314,7 @@ class MetalServer(Runnable):
         # Last, since operations that were interrupted go on at once.
         await world.start()
         self._ends_task(asyncio.create_task(self._recover(recovery), name="check of the database"))
-        self._connect, self._poll_soon = access.connect, machines.poll_soon
+        self._poll_soon = machines.poll_soon
         self._ends_task(asyncio.create_task(self._keep_enrolled(), name="enrolment"))
 
     async def _recover(self, recovery: Recovery) -> None:
@@ -345,20 +354,32 @@ class MetalServer(Runnable):
         """Enrol the servers of the rack file, now and each time that it is reloaded."""
         while True:
             self._reloaded.clear()
-            if self._rack.servers:
-                try:
-                    connection = await asyncio.to_thread(self._connect)
-                    rack = with_agent(self._rack, _boot_url(self._options)) if self._options.agent is not None else self._rack
-                    report = await enrol(rack, connection, check_bmcs=self._options.ironic is None, progress=LOG.info)
-                    self._poll_soon()
-                    failed = sum(each.outcome == "failed" for each in report.results)
-                    LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
-                except EnrolmentError as error:
-                    self._not_enrolled(str(error))
-                except Exception:
-                    LOG.exception("rack %s is not enrolled, reload it (SIGHUP) to try again", self._options.rack)
+            if self._rack.servers and await self._enrol():
+                self._poll_soon()
             await self._reloaded.wait()
             await self._take_rack()
+
+    async def _enrol(self, patience: float = 1800.0) -> bool:
+        """Enrol the servers of the rack file, and return whether Ironic could be read. ``patience``: seconds for each."""
+        boot_url = _boot_url(self._options)
+        known = {
+            each.name: KnownServer(each.id, each.address, each.plan, each.macs, each.device_id or "", boot_url)
+            for each in self._world.store[Server]
+        }
+        is_own = self._options.ironic is None
+        try:
+            connection = await asyncio.to_thread(self._connect)
+            rack = with_agent(self._rack, boot_url) if self._options.agent is not None else self._rack
+            report = await enrol(rack, connection, check_bmcs=is_own, known=known if is_own else None, progress=LOG.info, patience=patience)
+        except EnrolmentError as error:
+            self._not_enrolled(str(error))
+            return False
+        except Exception:
+            LOG.exception("rack %s is not enrolled, reload it (SIGHUP) to try again", self._options.rack)
+            return False
+        failed = sum(each.outcome == "failed" for each in report.results)
+        LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
+        return True
 
     def _not_enrolled(self, why: str) -> None:
         LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, why)
@@ -386,6 +407,7 @@ class MetalServer(Runnable):
             await ironic.start()
         except EmbeddedError as error:
             raise StartError(str(error)) from None
+        self._is_ironic_empty = ironic.is_empty
         url = self._options.state / "ironic" / "url"
         write_private(url, ironic.access.url + "\n")
         self._ends("URL of Ironic", partial(asyncio.to_thread, url.unlink))

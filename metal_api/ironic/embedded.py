@@ -4,13 +4,15 @@
 """An Ironic of the server's own: standalone, one process on loopback, started and ended with the server.
 
 It is installed from the package index into a virtual environment in the cache folder, at the versions of ``requirements.txt`` beside this
-module. Its database, which has the credentials of the BMCs, is in the server's state folder.
+module. Its database, which has the credentials of the BMCs, is in the server's state folder, and can be lost at any time: Ironic cannot
+migrate SQLite, so that of other versions is replaced by an empty one. The server's own store and the rack file have all that is in it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import configparser
+import hashlib
 import secrets
 import shutil
 import subprocess
@@ -97,6 +99,8 @@ class EmbeddedIronic:
     def __init__(self, folder: Path, programs: Path, port: int, site: Site) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder, self._programs, self._port, self._site = folder.resolve(), programs, port, site
+        self.is_empty = False
+        """Whether the start has made an empty database: its nodes have to be created."""
         self._configuration = self._folder / "ironic.conf"
         self.log = self._folder / "ironic.log"
         password = self._folder / "password"
@@ -121,7 +125,7 @@ class EmbeddedIronic:
         return self._child.starts
 
     async def start(self) -> None:
-        """Bring the database to this version, start, and wait until it answers. Raises :class:`EmbeddedError`."""
+        """Make the database if need be, start, and wait until it answers. Raises :class:`EmbeddedError`."""
         await asyncio.to_thread(self._prepare)
         await self._child.start()
         client = IronicClient(self.access.connect())
@@ -162,23 +166,26 @@ class EmbeddedIronic:
         self._prepare_database()
 
     def _prepare_database(self) -> None:
-        """Make the database, or bring it to the version of these programs."""
+        """Make an empty database, unless there is one that these versions of Ironic have made."""
         database, made = self._folder / "ironic.sqlite", self._folder / "database-is-complete"
-        if not made.exists():
-            # None yet, or one of which the making was interrupted.
-            database.unlink(missing_ok=True)
-            database.touch(mode=0o600)
-        # Not ``upgrade`` for a new one: the migrations use what SQLite does not have.
-        command = "upgrade" if made.exists() else "create_schema"
+        versions = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+        if database.exists() and made.exists() and made.read_text(encoding="ascii") == versions:
+            return
+        # None yet, one of which the making was interrupted, or one of other versions.
+        made.unlink(missing_ok=True)
+        for left in self._folder.glob("ironic.sqlite*"):
+            left.unlink()
+        database.touch(mode=0o600)
         done = subprocess.run(
-            [str(self._programs / "ironic-dbsync"), "--config-file", str(self._configuration), command],
+            [str(self._programs / "ironic-dbsync"), "--config-file", str(self._configuration), "create_schema"],
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise EmbeddedError(f"the database {database} of Ironic cannot be prepared: {done.stderr.strip()[-500:]}")
-        made.touch()
+            raise EmbeddedError(f"the database {database} of Ironic cannot be made: {done.stderr.strip()[-500:]}")
+        made.write_text(versions, encoding="ascii")
+        self.is_empty = True
 
     def _settings(self) -> dict[str, dict[str, str]]:
         site, fake = self._site, self._site.fake_hardware

@@ -25,7 +25,7 @@ import openstack
 
 from metal_api.ironic import nodes
 from metal_api.ironic.client import NODE_FIELDS, IronicClient, IronicError
-from metal_api.ironic.mapping import ARCHITECTURE, ARM, CLEAN_FAILURE, POWER_FAILURE, architecture, has_secure_boot, metro_trait
+from metal_api.ironic.mapping import ARCHITECTURE, ARM, CLEAN_FAILURE, EXTRA, POWER_FAILURE, architecture, has_secure_boot, metro_trait
 from metal_api.ironic.reachability import unreachable
 from metal_api.printable import printable
 from metal_api.rack import REDFISH, Rack, RackServer
@@ -38,6 +38,7 @@ AT_ONCE: Final = 32
 
 _FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", *(each for each in nodes.INTERFACES if each not in NODE_FIELDS))
 _IDLE: Final = frozenset({"enroll", "manageable", "available", "inspect failed", "clean failed"})
+_TO_ADOPT: Final = frozenset({"enroll", "manageable", "adopt failed"})
 _PORT_MARK: Final = {"metal": "rack"}
 """``extra`` of the ports that the rack file names: those are deleted when it names them no longer."""
 
@@ -73,6 +74,21 @@ class Report:
         return all(each.outcome != "failed" for each in self.results)
 
 
+@dataclass(frozen=True)
+class KnownServer:
+    """A server as the Metal API knows it. ``id``: UUID of its node. ``device_id``: of the device that it is, empty if it is free.
+
+    ``plan``, ``macs``: what inspection has found, perhaps. ``boot_url``: of the boot service, which a device in use boots from.
+    """
+
+    id: str
+    address: str
+    plan: str
+    macs: tuple[str, ...]
+    device_id: str
+    boot_url: str
+
+
 class EnrolmentError(Exception):
     """A server cannot be enrolled; the text says why and what to do."""
 
@@ -84,6 +100,7 @@ async def enrol(  # noqa: PLR0913 - options of a command
     dry_run: bool = False,
     remove: Collection[str] = (),
     check_bmcs: bool = False,
+    known: Mapping[str, KnownServer] | None = None,
     progress: Callable[[str], None] = print,
     at_once: int = AT_ONCE,
     interval: float = 1.0,
@@ -93,14 +110,15 @@ async def enrol(  # noqa: PLR0913 - options of a command
 
     ``dry_run``: report what would be done, and whether the BMCs answer; nothing is changed or powered on. ``remove``: names of servers
     that are not in the file any more, whose nodes are deleted if they are free. ``check_bmcs``: whether BMCs have to answer this process
-    before Ironic connects to them, which takes minutes to give up; for an Ironic on this computer. ``progress``: gets one line as each
+    before Ironic connects to them, which takes minutes to give up; for an Ironic on this computer. ``known``: servers by their names whose
+    nodes are created as they were, after the loss of Ironic's database; those in use are adopted. ``progress``: gets one line as each
     server ends. ``at_once``: servers that are enrolled at the same time. ``interval``: seconds between two lists of nodes. ``patience``:
     seconds that a server may take. Raises :class:`EnrolmentError` if Ironic cannot be read.
     """
     client = _Client(connection)
     poll = _Poll(client, interval)
     try:
-        run = _Run(rack, client, poll, progress, patience, is_dry=dry_run, checks_bmcs=check_bmcs)
+        run = _Run(rack, client, poll, progress, patience, known or {}, is_dry=dry_run, checks_bmcs=check_bmcs)
         try:
             await run.read()
         except IronicError as error:
@@ -201,19 +219,20 @@ class _Poll:
 class _Run:
     """One enrolment. ``is_dry``: nothing is changed."""
 
-    def __init__(  # noqa: PLR0913 - what it is connected to
+    def __init__(  # noqa: PLR0913, PLR0917 - what it is connected to
         self,
         rack: Rack,
         client: _Client,
         poll: _Poll,
         progress: Callable[[str], None],
         patience: float,
+        known: Mapping[str, KnownServer],
         *,
         is_dry: bool,
         checks_bmcs: bool,
     ) -> None:
         self._rack, self._client, self._poll = rack, client, poll
-        self._progress, self._patience = progress, patience
+        self._progress, self._patience, self._known = progress, patience, known
         self._is_dry, self._checks_bmcs = is_dry, checks_bmcs
         self._hashes = nodes.PasswordHashes()
         self._drivers: list[str] = []
@@ -231,7 +250,10 @@ class _Run:
         for port in await self._client.all_ports():
             self._ports.setdefault(port["node_uuid"], []).append(port)
             self._owners[port["address"].lower()] = names.get(port["node_uuid"], port["node_uuid"])
-        self._addresses = assigned(self._rack, found)
+        lost = [
+            {"name": name, "extra": {EXTRA: {"address": each.address}}} for name, each in self._known.items() if name not in self._nodes
+        ]
+        self._addresses = assigned(self._rack, [*found, *lost])
 
     def others(self, remove: Collection[str]) -> list[str]:
         """Return the names of the nodes that were made from a rack file and are not in this one, and those that are to be removed."""
@@ -335,7 +357,7 @@ class _Run:
         traits = nodes.metro_changes(node.get("traits") or (), metro_trait(server.metro))
         ports = _port_changes(server, self._ports.get(node["uuid"], []))
         later = [*hardware_names, *(["metro"] if any(traits) else []), *(["MAC addresses"] if ports.is_any else [])]
-        if _is_in_use(node):
+        if _is_in_use(node) and not self._is_to_adopt(server, node):
             if "address" in names:
                 later.append("address")
             # A device keeps the address that it was ordered with.
@@ -354,10 +376,7 @@ class _Run:
             if problem:
                 raise EnrolmentError(problem)
         if node is None:
-            body = nodes.new_node(server, self._addresses[server.name], self._hashes)
-            node = await self._create(body)
-            # The lists have an empty one.
-            node["traits"] = node.get("traits") or []
+            node = await self._new_node(server)
         elif not node["instance_uuid"] and node["provision_state"] not in _IDLE and node["target_provision_state"]:
             node = await self._settled(node["uuid"])
         node_id, state = node["uuid"], node["provision_state"]
@@ -366,6 +385,8 @@ class _Run:
         pending = f"; when it is free: {', '.join(changes.later)} (run this again then)" if changes.later else ""
         if changes.is_bmc and state != "enroll":
             await self._verify(server, node_id)
+        if await self._adopt(server, node):
+            return "enrolled", f"adopted, in use by device {node['instance_uuid']}"
         if _is_in_use(node):
             return _changed(changes.names, "in use" + pending)
         if node["maintenance"] and node["fault"] not in {POWER_FAILURE, CLEAN_FAILURE}:
@@ -382,6 +403,21 @@ class _Run:
         if is_new or state == "enroll":
             return "enrolled", notes
         return _changed(changes.names or [f"available again after {state}"], notes)
+
+    async def _new_node(self, server: RackServer) -> Node:
+        """Create the node of a server, as it was if the Metal API knows it."""
+        body = nodes.new_node(server, self._addresses[server.name], self._hashes)
+        known = self._known.get(server.name)
+        if known is not None:
+            body |= {"uuid": known.id} | ({"instance_uuid": known.device_id} if known.device_id else {})
+            body.setdefault("resource_class", known.plan)
+        node = await self._create(body)
+        if known is not None and known.device_id and not server.macs:
+            for number, mac in enumerate(known.macs):
+                await self._create_port(node["uuid"], mac, boots=number == 0)
+        # The lists have an empty one.
+        node["traits"] = node.get("traits") or []
+        return node
 
     async def _create(self, body: Mapping[str, Any]) -> Node:
         """Create a node, or return it if an earlier attempt, which was answered with an error, or another enrolment has created it."""
@@ -444,15 +480,40 @@ class _Run:
                 "Ironic has read that, with its next check of the power"
             )
         await self._toggle(changes.ports)
-        if server.bmc.driver == "fake-hardware" and node["power_state"] is None:
-            # There is no BMC to read it from.
-            await self._request(partial(self._client.power, node["uuid"], "power off"))
+        await self._power_fake(server, node, "power off")
         notes = []
         if needs_inspection:
             node, note = await self._inspect(server, node)
             notes.append(note)
         await self._move(server, node, "provide", "available")
         return "; ".join(filter(None, notes))
+
+    def _is_to_adopt(self, server: RackServer, node: Node) -> bool:
+        """Return whether a node was created for a known device, and is not active yet."""
+        known = self._known.get(server.name)
+        if known is None or not known.device_id:
+            return False
+        return bool(node["instance_uuid"] == known.device_id and node["provision_state"] in _TO_ADOPT)
+
+    async def _adopt(self, server: RackServer, node: Node) -> bool:
+        """Make the node of a known device active again, whose machine runs on; return whether that was needed."""
+        if not self._is_to_adopt(server, node):
+            return False
+        known = self._known[server.name]
+        source = {"boot_iso": f"{known.boot_url}/ipxe.iso", "ramdisk_image_download_source": "http"}
+        if not str(node["boot_interface"]).endswith("virtual-media"):
+            source = {"kernel": f"{known.boot_url}/ipxe.iso", "ramdisk": f"{known.boot_url}/ipxe.iso"}
+        await self._request(partial(self._client.change, node["uuid"], [{"op": "add", "path": "/instance_info", "value": source}]))
+        if node["provision_state"] == "enroll":
+            node = await self._move(server, node, "manage", "manageable")
+        await self._power_fake(server, node, "power on")
+        await self._move(server, node, "adopt", "active")
+        return True
+
+    async def _power_fake(self, server: RackServer, node: Node, state: str) -> None:
+        """Set the power state of fake hardware: it has no BMC to read it from."""
+        if server.bmc.driver == "fake-hardware" and node["power_state"] is None:
+            await self._request(partial(self._client.power, node["uuid"], state))
 
     async def _inspect(self, server: RackServer, node: Node) -> tuple[Node, str]:
         """Have Ironic inspect a node, and choose its plan if the file does not. Return the node and a note."""

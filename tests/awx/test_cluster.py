@@ -1,4 +1,7 @@
-"""A cluster whose whole life is jobs of AWX. The tests of this file build on each other, in this order."""
+"""A cluster whose whole life is jobs of AWX, each in a fresh copy of the project: all that is kept between them is the state store.
+
+The tests of this file build on each other, in this order.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.awx.jobs import Awx, Inventory, Job, imported, without
+from tests.boot_files.methods import object_storage
 from tests.e2e.harness import NAME, User, until
+from tests.ports import may_listen
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -17,11 +23,11 @@ CHOICES = {"openshift_wait_interval": 1, "openshift_stable_for": 5, "openshift_p
 
 
 class Cluster:
-    """Jobs on one inventory, whose cluster folder is below a path that containers have from outside."""
+    """Jobs on one inventory. ``store``: variables of the state store and of where boot files are published."""
 
-    def __init__(self, user: User, awx: Awx, inventory: Inventory) -> None:
+    def __init__(self, user: User, awx: Awx, inventory: Inventory, store: dict[str, Any]) -> None:
         self.user, self.awx, self.inventory = user, awx, inventory
-        self.extra: dict[str, Any] = {"openshift_directory": str(user.cluster), **CHOICES}
+        self.extra: dict[str, Any] = {**store, **CHOICES}
 
     def launch(self, playbook: str, inventory: Inventory | None = None, **survey: Any) -> Job:
         has_survey = playbook != "destroy.yml" or bool(survey)
@@ -33,12 +39,21 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    user = User(tmp_path_factory.mktemp("awx-cluster"), speed=1200)
-    with user.at_work():
-        folder = user.folder / "awx"
-        folder.mkdir()
+    if not may_listen(443):
+        pytest.skip("needs port 443: root, or the sysctl net.ipv4.ip_unprivileged_port_start")
+    folder = tmp_path_factory.mktemp("awx-cluster")
+    user = User(folder / "user", speed=1200, vendor_names=True)
+    user.folder.mkdir()
+    with user.at_work(), object_storage(user.cluster, tmp_path_factory.mktemp("bucket") / "workspace") as method:
+        (folder / "awx").mkdir()
         user.edit_workers(2)
-        yield Cluster(user, Awx(folder, user.sandbox), imported(user.inventory / "01-cluster.yml", user.sandbox))
+        store = {
+            "openshift_state_store": "object_storage",
+            "openshift_state_password": "pl4nted password of the archive",
+            **method.variables,
+            **user.userdata,
+        }
+        yield Cluster(user, Awx(folder / "awx", user.sandbox), imported(user.inventory / "01-cluster.yml", user.sandbox), store)
         if user.devices():
             user.destroy(timeout=1200).ended_well()
 
@@ -54,7 +69,17 @@ def test_install_in_a_job(cluster: Cluster) -> None:
     second.refused("install.yml")
     first.wait(1800).ended_well()
     assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
+
+
+def test_nothing_but_the_state_store_is_kept(cluster: Cluster) -> None:
+    """A user beside AWX gets the cluster folder from there, as every job does."""
+    assert not cluster.user.cluster.exists()
+    assert not list(cluster.awx.folder.glob("awx_*"))
+    (cluster.user.inventory / "03-store.yml").write_text(yaml.safe_dump({"all": {"vars": cluster.extra}}), encoding="utf-8")
+    cluster.user.play("playbooks/approve.yml").ended_well()
     assert len(cluster.user.nodes()) == 6
+    job = cluster.launch("install.yml").ended_well()
+    assert job.writes == []
 
 
 def test_a_survey_adds_machines_to_a_pool(cluster: Cluster) -> None:

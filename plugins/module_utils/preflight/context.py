@@ -128,6 +128,11 @@ class Context:
         return f"{self.text('cluster_name')}.{self.text('base_domain')}"
 
     @property
+    def has_names(self) -> bool:
+        """Whether the cluster's name and domain are names at all, without which nothing else can be judged."""
+        return all(NAME.fullmatch(name) for name in (self.text("cluster_name"), self.text("base_domain").removesuffix(".")))
+
+    @property
     def has_metal_settings(self) -> bool:
         return all(self.text(name) for name in ("metal_api_url", "metal_api_token", "metal_project_id"))
 

@@ -90,4 +90,6 @@ def _why_not_run(context: Context) -> str:
         return "the Ignition files exist already"
     if context.text("installer"):
         return "openshift_installer did not run"
+    if not context.has_names:
+        return "the cluster's name or base domain is none"
     return "the settings cannot be rendered to an install-config"

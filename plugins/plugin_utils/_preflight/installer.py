@@ -55,6 +55,8 @@ def collect(
         config = context.rendered_install_config()
     except InstallConfigError:
         return {}
+    if not context.has_names:
+        return {}
     if context.text("installer") and not (readings.get("installer") or {}).get("version"):
         return {}
     try:

@@ -30,6 +30,11 @@ def test_what_writes_has_phases() -> None:
     assert [name for name, play in PLAYS.items() if "play_phases" in play.get("vars", {})] == WRITING
 
 
+def test_plays_have_a_strategy_of_their_own() -> None:
+    """Machines of pools are added to the inventory by add_host, which refuses the strategy free of a user's ansible.cfg."""
+    assert {play["strategy"] for play in PLAYS.values()} == {"linear"}
+
+
 @pytest.mark.parametrize("name", WRITING)
 def test_the_phases_are_those_of_the_table_in_its_order(name: str) -> None:
     announced = [task["name"] for task in tasks(PLAYS[name]["tasks"]) if PHASE in task]

@@ -24,6 +24,7 @@ from sandbox.testing.process import REPOSITORY
 from tests.e2e.chaos import world
 from tests.e2e.conftest import Worlds
 from tests.e2e.harness import NAME, Run, TamperedMirror, User, until
+from tests.e2e.test_repair import changed_ids, flat, ids, replace
 from tests.secrets.keeping import Keeper, keeping
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
@@ -270,7 +271,7 @@ ELSEWHERE = {
     "adopt.yml": "test_adopt.py, since it refuses a cluster that install.yml has installed",
     "awx.yml": "tests/awx/test_objects.py, since it needs an AWX",
     "mirror.yml": "test_disconnected.py, since it asks registries",
-    "replace.yml": "test_repair.py, since it replaces again what it is given",
+    "replace.yml": "below, since it replaces again what it is given",
     "start.yml": "test_repair.py",
     "stop.yml": "test_repair.py, since it switches the cluster off",
 }
@@ -378,6 +379,20 @@ def test_scaling_up_follows_the_inventory(user: User, installed: Installed, undi
     assert up.changed > 0
     assert_workers(user, "worker-0", "worker-1", "worker-2", "worker-3")
     keep_world(user, undisturbed)
+
+
+def test_a_healthy_worker_is_replaced(user: User, installed: Installed) -> None:
+    """What is unhealthy: test_repair.py."""
+    before = ids(user)
+    planned = replace(user, "openshift_replace=worker-1", check=True).ended_well()
+    assert f"Would replace worker-1.{NAME}: drain, DNS records, device, node" in flat(planned)
+    assert planned.writes == []
+    replace(user, "openshift_replace=worker-1").ended_well()
+    after = ids(user)
+    assert changed_ids(before, after) == ["worker-1"]
+    assert_workers(user, "worker-0", "worker-1", "worker-2", "worker-3")
+    address = next(device["ip_addresses"][0]["address"] for device in user.devices() if device["id"] == after["worker-1"])
+    assert user.names.addresses(f"worker-1.{NAME}") == [address]
 
 
 @pytest.mark.long

@@ -1,4 +1,5 @@
-"""Machines that are replaced: healthy ones on request, unhealthy ones by rule, a pool in turn, and a cluster that is switched off and on.
+"""Machines that are replaced: unhealthy ones by rule, a pool in turn, and a cluster that is switched off and on. A healthy one on request:
+test_install.py.
 
 The tests build on each other's world, in this order.
 """
@@ -14,7 +15,7 @@ import pytest
 
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 MASTERS = ["master-0", "master-1", "master-2"]
 WORKERS = ["worker-0", "worker-1", "worker-2"]
@@ -39,9 +40,9 @@ def ids(user: User) -> dict[str, str]:
     return {device["hostname"].removesuffix(f".{NAME}"): str(device["id"]) for device in user.devices()}
 
 
-def replace(user: User, *choices: str, **arguments: Any) -> Run:
+def replace(user: User, *choices: str, check: bool = False, **arguments: Any) -> Run:
     given = [word for choice in choices for word in ("-e", choice)]
-    return user.play("replace.yml", *given, timeout=1800, **arguments)
+    return user.play("replace.yml", *given, *(["--check"] if check else []), timeout=1800, **arguments)
 
 
 def changed_ids(before: dict[str, str], after: dict[str, str]) -> list[str]:
@@ -62,25 +63,6 @@ def refused(run: Run, *texts: str) -> None:
     assert run.writes == []
 
 
-def test_check_mode_prints_what_is_replaced_and_changes_nothing(user: User) -> None:
-    run = user.play("replace.yml", "-e", "openshift_replace=worker-1", "--check").ended_well()
-    assert f"Would replace worker-1.{NAME}: drain, DNS records, device, node" in flat(run)
-    assert run.writes == []
-
-
-def test_a_healthy_worker_is_replaced(user: User) -> None:
-    before = ids(user)
-    replace(user, "openshift_replace=worker-1").ended_well()
-    after = ids(user)
-    assert changed_ids(before, after) == ["worker-1"]
-    assert user.nodes() == [*MASTERS, *WORKERS]
-    address = next(device["ip_addresses"][0]["address"] for device in user.devices() if device["id"] == after["worker-1"])
-    assert user.names.addresses(f"worker-1.{NAME}") == [address]
-    again = user.play("scale.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
-
-
-@pytest.mark.long
 def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
     before = ids(user)
     user.sandbox.call("POST", "faults", json={"hostname": f"worker-2.{NAME}", "times": 1, "body": "Memory test failed"})
@@ -98,7 +80,6 @@ def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
     assert user.nodes() == [*MASTERS, *WORKERS]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
@@ -112,7 +93,6 @@ def test_a_refused_replacement_changes_nothing(user: User, choices: list[str], w
     refused(replace(user, *choices), words)
 
 
-@pytest.mark.long
 def test_another_number_of_control_plane_machines_is_refused(user: User) -> None:
     inventory = user.inventory / "01-cluster.yml"
     text = inventory.read_text(encoding="utf-8")
@@ -129,7 +109,6 @@ def test_another_number_of_control_plane_machines_is_refused(user: User) -> None
         inventory.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.long
 def test_a_worker_whose_node_is_not_ready_is_replaced_after_the_time(user: User) -> None:
     """In the rescue system the device runs, and its kubelet does not."""
     before = ids(user)
@@ -142,7 +121,6 @@ def test_a_worker_whose_node_is_not_ready_is_replaced_after_the_time(user: User)
     assert user.nodes() == [*MASTERS, *WORKERS]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("completed_by", ["replace.yml", "scale.yml"])
 def test_an_interrupted_replacement_is_completed(user: User, completed_by: str) -> None:
     """The old device is deleted, and the new one is ordered or not."""
@@ -156,7 +134,6 @@ def test_an_interrupted_replacement_is_completed(user: User, completed_by: str) 
     assert user.nodes() == [*MASTERS, *WORKERS]
 
 
-@pytest.mark.long
 def test_a_pool_is_replaced_one_worker_after_the_other(user: User) -> None:
     before = ids(user)
     limit = max(device["created_at"] for device in user.devices())
@@ -175,7 +152,6 @@ def test_a_pool_is_replaced_one_worker_after_the_other(user: User) -> None:
     assert again.writes == []
 
 
-@pytest.mark.long
 def test_a_cluster_is_stopped_and_started(user: User, tmp_path: Path) -> None:
     refused(user.play("playbooks/stop.yml"), "was installed", "To switch it off now, run with -e openshift_stop_min_age=0")
     user.play("playbooks/stop.yml", "-e", "openshift_stop_min_age=0").ended_well()
@@ -198,7 +174,6 @@ def test_a_cluster_is_stopped_and_started(user: User, tmp_path: Path) -> None:
     assert not any(node["spec"].get("unschedulable") for node in user.kube("/api/v1/nodes")["items"])
 
 
-@pytest.mark.long
 def test_orphans_are_deleted_after_a_confirmation(user: User) -> None:
     tags = {"tags": ["openshift-cluster=old.metal.test", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json={"count": 2, "hostname": "old", **tags})

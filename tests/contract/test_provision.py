@@ -116,7 +116,8 @@ def test_a_worker_quorum_allows_pending_workers(provision: Provision, sandbox: R
     assert provision.workers(3, provision_worker_quorum=2) == {"well": True, "missing": [f"worker-1.{CLUSTER}"]}, provision.printed
     assert "The quorum of 2 is reached" in provision.printed
     sandbox.call("DELETE", "faults")
-    assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=1)["missing"] == []
+    # Nobody serves boot files here: of the others, too, the machine may have stopped by now.
+    assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=3)["missing"] == [], provision.printed
 
 
 def test_workers_are_ordered_in_a_metro_with_capacity_for_all(provision: Provision, sandbox: RunningSandbox) -> None:

@@ -21,7 +21,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
     Options,
     identifiers,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    CollectionError,
+    DeviceFailedError,
+    NotFoundError,
+    together,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, out_of_stock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
     DEVICE_OPTIONS,
@@ -422,7 +427,10 @@ class DeviceSet:
         def find(member: Member) -> None:
             device = member.found or {}
             path = f"devices/{device['id']}/events"
-            event = last_event(self._client.read_list(path, "events", doing=f"see whether {member.key} stopped in its first boot"))
+            try:
+                event = last_event(self._client.read_list(path, "events", doing=f"see whether {member.key} stopped in its first boot"))
+            except NotFoundError:
+                return  # deleted since the list; the next list shows it
             if has_stopped(event):
                 member.error = DeviceFailedError(stopped_text(member.key, event), {"id": device["id"]})
 

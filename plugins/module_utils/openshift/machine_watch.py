@@ -138,9 +138,13 @@ class MachineWatch:
                 reason = failure_of(device, event)
             else:
                 self._texts[hostname] = before.get(hostname, f"machine {hostname} is {device.get('state')}")
-                reason = failure_of(device, {}) or (None if hostname in joined else self._stopped.get(identity))
+                is_known = device.get("state") == "active" and hostname not in joined
+                reason = failure_of(device, {}) or (self._stopped.get(identity) if is_known else None)
             if reason:
-                self.lost[hostname] = stopped[identity] = reason
+                self.lost[hostname] = reason
+                # A device in another state begins anew when it is active again.
+                if device.get("state") == "active":
+                    stopped[identity] = reason
         self._stopped = stopped
         left = [hostname for hostname in self._params["quorum_of"] if hostname not in self.lost]
         if not self.lost.keys() <= set(self._params["quorum_of"]) or len(left) < self._params["quorum"]:

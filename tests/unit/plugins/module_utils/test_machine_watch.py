@@ -168,6 +168,21 @@ def test_a_machine_that_stopped_is_not_forgotten_until_its_next_turn() -> None:
     assert watch.lost == {}
 
 
+def test_a_device_that_is_installed_again_has_not_stopped() -> None:
+    names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
+    service = Service([device(name) for name in names], {f"id-{name}": [BAD if name == names[0] else GOOD] for name in names})
+    clock = [0.0]
+    watch = MachineWatch(service, {**PARAMS, "machines": names, "quorum_of": names, "quorum": 1}, now=lambda: clock[0])  # type: ignore[arg-type]
+    watch.poll()
+    assert list(watch.lost) == [names[0]]
+    for state in ("provisioning", "active"):
+        service.devices[0] = device(names[0], state)
+        service.events[f"id-{names[0]}"] = [GOOD]
+        clock[0] += PAUSE
+        watch.poll()
+        assert watch.lost == {}
+
+
 def test_a_failed_device_is_reported_before_its_turn() -> None:
     names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
     states = [device(name, "failed" if name == names[-1] else "active") for name in names]

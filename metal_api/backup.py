@@ -25,7 +25,6 @@ from metal_api.core.world import STATE
 from metal_api.database_option import PLACE, check_place, open_database, write_place
 from metal_api.state_folder import StartError, locked
 
-DATABASES: Final = (STATE,)
 FILES: Final = ("token", "tls/ca.pem", "tls/ca.key", "audit.log")
 """What is kept besides the database; all else is made at the next start."""
 _OF_OLDER_VERSIONS: Final = ("ironic/ironic.sqlite", "ironic/password", "ironic/database-is-complete")
@@ -37,8 +36,8 @@ RESTORED_WITHIN: Final = 600.0
 def backup(state: Path, archive: Path, url: str | None = None) -> list[str]:
     """Write a state folder to ``archive`` (gzip), also while its server runs. Returns the names in it. Raises :class:`StartError`.
 
-    ``url``: of the PostgreSQL database with the state. It has secrets: the token and the CA's key. Its owner
-    alone may read it.
+    ``url``: of the PostgreSQL database with the state. It has secrets: the token and the CA's key. Its owner alone
+    may read it.
     """
     check_place(state, url)
     if url is None and not (state / STATE).is_file():
@@ -50,16 +49,12 @@ def backup(state: Path, archive: Path, url: str | None = None) -> list[str]:
         fresh.unlink(missing_ok=True)
         fresh.touch(mode=0o600)
         with tempfile.TemporaryDirectory(dir=fresh.parent, prefix="backup-") as folder, tarfile.open(fresh, "w:gz") as written:
-            for name in DATABASES:
-                copy = Path(folder) / "copy.sqlite"
-                if name == STATE and url is not None:
-                    _read(url, copy)
-                elif (state / name).is_file():
-                    _copy(state / name, copy)
-                else:
-                    continue
-                written.add(copy, name)
-                copy.unlink()
+            copy = Path(folder) / "copy.sqlite"
+            if url is not None:
+                _read(url, copy)
+            else:
+                _copy(state / STATE, copy)
+            written.add(copy, STATE)
             for name in FILES:
                 if (state / name).is_file():
                     written.add(state / name, name)
@@ -88,7 +83,7 @@ def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
                 raise StartError(f"{database.name}: there is a state already; restore into an empty database")
         try:
             with tarfile.open(archive, "r:gz") as read, _restored(state) as folder:
-                known = {*DATABASES, *FILES, *_OF_OLDER_VERSIONS}
+                known = {STATE, *FILES, *_OF_OLDER_VERSIONS}
                 names = read.getnames()
                 if unknown := sorted(set(names) - known):
                     raise StartError(f"{archive} is no backup of a server: it has {', '.join(unknown[:3])}")
@@ -97,8 +92,7 @@ def restore(archive: Path, state: Path, url: str | None = None) -> list[str]:
                 for member in read.getmembers():
                     if member.name not in _OF_OLDER_VERSIONS:
                         _extract(read, member, folder / member.name)
-                for name in DATABASES:
-                    _check(folder / name, name)
+                _check(folder / STATE, STATE)
                 if database is not None:
                     with contextlib.closing(SqliteDatabase(folder / STATE)) as content:
                         _fill(database, content)
@@ -135,7 +129,7 @@ def _restored(state: Path) -> Iterator[Path]:
     """Yield a folder whose content is moved into ``state`` when all of it is there; the state's database comes last."""
     with tempfile.TemporaryDirectory(dir=state, prefix="restore-") as folder:
         yield Path(folder)
-        for name in (*FILES, *reversed(DATABASES)):
+        for name in (*FILES, STATE):
             made = Path(folder) / name
             if made.exists():
                 (state / name).parent.mkdir(exist_ok=True, mode=0o700)

@@ -23,7 +23,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     fill,
     queries,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.beyond import Release, networks_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config import beyond
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.beyond import KINDS, Release, networks_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import (
     SETTINGS,
     InstallConfigError,
@@ -40,7 +41,6 @@ Machine = Mapping[str, Any]
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """A label of RFC 1123, as Kubernetes requires it in names of nodes."""
 NAME = re.compile(rf"{LABEL}(\.{LABEL})*")
-KINDS = ("cluster", "service", "machine")
 DEFAULT_NETWORKS: Mapping[str, Any] = {
     "clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "serviceNetwork": ["172.30.0.0/16"],
@@ -166,13 +166,18 @@ class Context:
         except InstallConfigError:
             return {}
 
+    @cached_property
+    def unusable(self) -> list[beyond.Problem]:
+        """The values of the install-config that openshift-install accepts and that make no cluster."""
+        return beyond.problems(self.install_config, self.release)
+
     def source_of(self, path: str) -> str:
         """Return the variable that sets a field of the install-config, or the group of the inventory; empty if there is none."""
         return "openshift_install_config" if has_field(self.settings.get("install_config"), path) else variable_of(path)
 
     def source_of_value(self, value: str) -> str:
         """Return the variable that sets a field of the networks to this text; empty if there is none."""
-        networking = self.rendered_install_config().get("networking")
+        networking = self.install_config.get("networking")
         return next((self.source_of(path) for path, text in leaves(networking, "networking") if text == value), "")
 
     @property

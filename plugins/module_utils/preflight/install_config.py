@@ -38,9 +38,8 @@ def judged(context: Context, field: str, found: str, *, problems: Sequence[str] 
     """Return the finding of a check of one field of the install-config; ``problems`` and ``warnings`` are the check's own."""
     if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
-    config = context.install_config
-    refused = [*problems, *(problem.text for problem in beyond.problems(config, context.release) if problem.top == field)]
-    warned = [*warnings, *(problem.text for problem in beyond.warnings(config) if problem.top == field)]
+    refused = [*problems, *(problem.text for problem in context.unusable if problem.top == field)]
+    warned = [*warnings, *(problem.text for problem in beyond.warnings(context.install_config) if problem.top == field)]
     if refused:
         return failed("; ".join(refused))
     return warning("; ".join(warned)) if warned else passed(found)
@@ -50,10 +49,10 @@ def consistent(context: Context) -> Finding:
     if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
     try:
-        config = context.rendered_install_config()
+        context.rendered_install_config()
     except InstallConfigError as problem:
         return failed(str(problem))
-    refused = [problem.text for problem in beyond.problems(config, context.release) if problem.top not in OTHER_CHECKS]
+    refused = [problem.text for problem in context.unusable if problem.top not in OTHER_CHECKS]
     return failed("; ".join(refused)) if refused else passed("consistent; its rules are those of openshift-install (installer validation)")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import (
     address_bits,
     ip_network,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Release = tuple[int, int]
 """Major and minor number of an OpenShift release: ``(4, 19)``."""
 
+KINDS = ("cluster", "service", "machine")
+"""Of the networks of an install-config."""
 CLOUD_CONTROLLERS = ("", "External")
 CPU_PARTITIONING = ("", "None", "AllNodes")
 FEATURE_SETS = ("", "CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade")
@@ -71,9 +74,9 @@ def warnings(config: Mapping[str, Any]) -> list[Problem]:
 
 
 def networks_of(config: Mapping[str, Any], kind: str) -> list[tuple[int, IPNetwork, Mapping[str, Any]]]:
-    """Return the networks of a kind (cluster, service, machine) with their index and their entry; malformed ones are left out."""
+    """Return the networks of one of ``KINDS`` with their index and their entry; malformed ones are left out."""
     found = []
-    for index, entry in enumerate(_list(_mapping(config.get("networking")).get(f"{kind}Network"))):
+    for index, entry in enumerate(_list(mapping(config.get("networking")).get(f"{kind}Network"))):
         fields = entry if isinstance(entry, Mapping) else {"cidr": entry}
         network = parse_network(str(fields.get("cidr")))
         if network is not None:
@@ -82,7 +85,7 @@ def networks_of(config: Mapping[str, Any], kind: str) -> list[tuple[int, IPNetwo
 
 
 def _unknown_values(config: Mapping[str, Any]) -> Iterator[Problem]:
-    external = _mapping(_mapping(config.get("platform")).get("external"))
+    external = mapping(mapping(config.get("platform")).get("external"))
     known: list[tuple[str, Any, Sequence[str]]] = [
         ("platform.external.cloudControllerManager", external.get("cloudControllerManager"), CLOUD_CONTROLLERS),
         ("cpuPartitioningMode", config.get("cpuPartitioningMode"), CPU_PARTITIONING),
@@ -90,7 +93,7 @@ def _unknown_values(config: Mapping[str, Any]) -> Iterator[Problem]:
         ("featureSet", config.get("featureSet"), FEATURE_SETS),
     ]
     for index, entry in enumerate(_list(config.get("imageDigestSources"))):
-        known.append((f"imageDigestSources[{index}].sourcePolicy", _mapping(entry).get("sourcePolicy"), SOURCE_POLICIES))
+        known.append((f"imageDigestSources[{index}].sourcePolicy", mapping(entry).get("sourcePolicy"), SOURCE_POLICIES))
     for path, value, supported in known:
         if isinstance(value, str) and value not in supported:
             values = ", ".join(json.dumps(each) for each in supported if each)
@@ -108,21 +111,17 @@ def _small_subnets(config: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _ovn_subnets(config: Mapping[str, Any], release: Release | None) -> Iterator[Problem]:
-    networking = _mapping(config.get("networking"))
+    networking = mapping(config.get("networking"))
     if release is None or release >= (4, 18) or networking.get("networkType") != "OVNKubernetes":
         return
-    own_join_subnet = _mapping(_mapping(networking.get("ovnKubernetesConfig")).get("ipv4")).get("internalJoinSubnet")
-    for kind in ("cluster", "service", "machine"):
+    own_join_subnet = mapping(mapping(networking.get("ovnKubernetesConfig")).get("ipv4")).get("internalJoinSubnet")
+    for kind in KINDS:
         for index, network, _entry in networks_of(config, kind):
             used = OVN_SUBNETS[network.version]
             for subnet in used[1:] if own_join_subnet and network.version == 4 else used:
                 if overlap(network, ip_network(subnet)):
                     path = f"networking.{kind}Network[{index}]"
                     yield Problem(path, f"{path}: {network} must not overlap with {subnet}, which OVN-Kubernetes uses itself")
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Any) -> Sequence[Any]:

@@ -213,15 +213,15 @@ def has_field(fields: Any, path: str) -> bool:
             if name.isdecimal():
                 found = found[int(name)] if int(name) < len(found) else None
                 continue
-            found = next((item for item in found if _has_name(item, name)), None)
-        if not _has_name(found, name):
-            return False
-        found = {str(key).casefold(): item for key, item in found.items()}[name]
+            found = next((item for item in found if _field(item, name) is not None), None)
+        found = _field(found, name)
     return bool(names) and found is not None
 
 
-def _has_name(value: Any, name: str) -> bool:
-    return isinstance(value, Mapping) and any(str(key).casefold() == name for key in value)
+def _field(value: Any, name: str) -> Any:
+    """Return a field of a mapping by its name in lower case; None if there is none."""
+    fields = value.items() if isinstance(value, Mapping) else ()
+    return next((item for key, item in fields if str(key).casefold() == name), None)
 
 
 def _pools(value: Any) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ description:
   - It is found by its O(id), else by its O(tags), else by its O(details), among the blocks of its O(type) and in its O(metro).
   - By its tags means that it has all of them and no others. One that has others beside them is another block, unless O(details) is given
     as well and is the same.
-  - So another value of O(tags) names another object: to change the tags of one, give O(id), too.
+  - So another value of O(tags) names another object. To change the tags of one, give O(id), too.
   - With O(state=absent), one that is found by its tags or details is released only if all other given attributes are equal, except
     O(customdata).
   - Several blocks with the same tags are distinguished by O(details), then by O(quantity), as long as one matches. To reserve several

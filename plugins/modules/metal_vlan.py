@@ -14,7 +14,7 @@ description:
   - It is found by its O(id), else by its number O(vxlan), else by its O(tags), else by its O(description).
   - By its tags means that it has all of them and no others. One that has others beside them is another network, unless O(description) is
     given as well and is the same.
-  - So another value of O(tags) names another object: to change the tags of one, give O(id) or O(vxlan), too.
+  - So another value of O(tags) names another object. To change the tags of one, give O(id) or O(vxlan), too.
   - With O(state=absent), one that is found by its tags or description is deleted only if all else that is given is so.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)

@@ -19,11 +19,13 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/metal_api/ironic", "tests/
 
 BUFFERING = "PYTHONUNBUFFERED"
 """With it all output arrives at once, also what users without it would never see."""
+CONNECTION = "TESTS_CONNECTION"
+"""The folder of the connection plugin that runs modules in forks; empty: they run as users run them (tests/connection/local.py)."""
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 def pytest_configure() -> None:
-    """Prepare the environment of all that the tests start: buffered, without a proxy, and with the cache of bytecode of ``tests/python``.
+    """Prepare the environment of all that the tests start: buffered, without a proxy, and with what makes modules faster.
 
     Every server of the tests is on this computer, and no proxy reaches it. Behind a proxy the control plane's programs are built before the
     tests (``python -m sandbox build``).
@@ -32,9 +34,11 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
         os.environ.pop(name.upper(), None)
     os.environ.pop(BUFFERING, None)
-    folder = str(Path(__file__).resolve().parent / "python")
+    here = Path(__file__).resolve().parent
+    folder = str(here / "python")
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
+    os.environ.setdefault(CONNECTION, str(here / "connection"))
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -135,7 +135,9 @@ def _link_collections(folder: Path) -> None:
 
 def run(version: Version, python: Path, arguments: Sequence[str], *, short: bool) -> list[str]:
     """Run the tests with a version. Returns what failed."""
-    environment = {**os.environ, "VIRTUAL_ENV": str(python.parents[1]), "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    # Modules as users run them: see tests/connection/local.py.
+    environment = {**os.environ, "TESTS_CONNECTION": "", "VIRTUAL_ENV": str(python.parents[1])}
+    environment["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     commands = {} if short else {"sanity": ["-m", "tools.sanity"]}
     commands["tests"] = ["-m", "pytest", "-m", "not long", "-p", "no:cacheprovider", *(SHORT if short else SUITES), *arguments]
     failed = []

@@ -25,8 +25,9 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import Any, NoReturn
@@ -59,6 +60,7 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         super().__init_subclass__(**more)
         if _has_module(cls):
             import_module(f"{MODULES}.{_name(cls)}")
+            _load_filters()
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
@@ -101,13 +103,26 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     def _can_fork(self, task_vars: Mapping[str, Any]) -> bool:
         """Return whether a fork of this process is what Ansible would start for this task."""
         task = self._task
-        if ".".join(ansible_version.split(".")[:2]) not in KNOWN:
+        if not _is_known_version():
             return False
         if task.async_val or task.delegate_to or constants.DEFAULT_KEEP_REMOTE_FILES or not _has_module(type(self)):
             return False
         if self._connection.transport not in ("local", "ansible.builtin.local") or self._connection.become:
             return False
         return bool(self._templar.template(task_vars.get("ansible_python_interpreter")) == sys.executable)
+
+
+@cache
+def _load_filters() -> None:
+    """Load the filters here, once: for the first filter of a collection in a process Ansible loads them all, in each worker again."""
+    # KeyError: without Ansible's loader of collections, as in unit tests.
+    if _is_known_version():
+        with suppress(KeyError):
+            import_module("ansible.plugins.loader").filter_loader.get("equinix_metal.openshift.redact")
+
+
+def _is_known_version() -> bool:
+    return ".".join(ansible_version.split(".")[:2]) in KNOWN
 
 
 def _name(action: type) -> str:
@@ -144,6 +159,11 @@ def _killed(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
 
 def run_module(name: str, arguments: bytes, environment: Mapping[str, Any]) -> dict[str, Any]:
     """Run a module in a fork of this process, and return its exit code and output, as ``_parse_returned_data`` takes them."""
+    return run_in_fork(lambda: import_module(f"{MODULES}.{name}").main(), arguments, environment)
+
+
+def run_in_fork(main: Callable[[], None], arguments: bytes, environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Call a module's ``main`` in a fork of this process, with the arguments as its stdin: see run_module."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
         given.write(arguments)
         given.flush()
@@ -152,7 +172,7 @@ def run_module(name: str, arguments: bytes, environment: Mapping[str, Any]) -> d
         # those of action plugins that display notices, which hold a lock only while they display, and the child displays nothing.
         child = os.fork()
         if child == 0:
-            _become_module(name, environment, given.fileno(), printed.fileno(), errors.fileno())
+            _become_module(main, environment, given.fileno(), printed.fileno(), errors.fileno())
         ended = False
         try:
             _child, status = os.waitpid(child, 0)
@@ -172,7 +192,7 @@ def _text(file: Any) -> str:
     return text
 
 
-def _become_module(name: str, environment: Mapping[str, Any], given: int, printed: int, errors: int) -> NoReturn:
+def _become_module(main: Callable[[], None], environment: Mapping[str, Any], given: int, printed: int, errors: int) -> NoReturn:
     """Be the process of a module, in a fork that has just begun: no line of the worker's own code may run in it afterwards."""
     code = FAILED
     try:
@@ -185,12 +205,12 @@ def _become_module(name: str, environment: Mapping[str, Any], given: int, printe
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8", errors="surrogateescape")
         sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="utf-8", errors="surrogateescape", write_through=True)
         # With these, a module reads its arguments from stdin.
-        sys.argv = [name]
+        sys.argv = [""]
         atexit._clear()
         os.environ.update({str(key): str(value) for key, value in environment.items()})
         _leave_controller()
         TALLY.clear()
-        code = _exit_code(name)
+        code = _exit_code(main)
         atexit._run_exitfuncs()
         sys.stdout.flush()
     except BaseException:
@@ -202,9 +222,9 @@ def _become_module(name: str, environment: Mapping[str, Any], given: int, printe
         os._exit(code)
 
 
-def _exit_code(name: str) -> int:
+def _exit_code(main: Callable[[], None]) -> int:
     try:
-        import_module(f"{MODULES}.{name}").main()
+        main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0

@@ -1,8 +1,9 @@
-"""Keep the bytecode of Ansible's modules. Python imports this file at its start, since ``tests/conftest.py`` puts its folder on PYTHONPATH.
+"""Make Ansible's modules start faster. Python imports this file at its start, since ``tests/conftest.py`` puts its folder on PYTHONPATH.
 
 For each task ansible-core packs a module and all that it imports into a zip file of sources. Python's ``zipimport`` writes no bytecode: it
 compiles them anew at each start, and each of them twice (to find it and to load it). That is a quarter of the time of a task that calls one
-of our modules, and the tests play thousands. Here each source is compiled once for a version of Python.
+of our modules, and the tests play thousands. Here each source is compiled once for a version of Python. With TESTS_CONNECTION, most modules
+start no Python at all (``tests/connection``).
 """
 
 from __future__ import annotations
@@ -51,5 +52,8 @@ def _keep(path: str, content: bytes) -> None:
         return
 
 
+# Many tests start Ansible without the ANSIBLE_ variables of whoever started them.
+if _connection := os.environ.get("TESTS_CONNECTION"):
+    os.environ.setdefault("ANSIBLE_CONNECTION_PLUGINS", _connection)
 if _compile is not None:
     zipimport._compile_source = _compile_once  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import tomllib
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from ansible.template import Templar
 from ansible_collections.equinix_metal.openshift.plugins.action.metal_device_info import ActionModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _module_process
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import run_module
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import run_in_fork, run_module
 from sandbox.testing.process import REPOSITORY
 
 PROJECT = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
@@ -87,29 +88,22 @@ def test_calls_of_the_parent_are_not_counted_again(monkeypatch: pytest.MonkeyPat
     """The run report adds up the calls of all modules; the inventory plugin counts in the main process."""
     monkeypatch.setattr(TALLY, "_calls", TALLY._calls.copy())
     TALLY.call("parent")
-    monkeypatch.setattr(_module_process, "_exit_code", lambda _name: len(TALLY.result()))
-    assert run_module("metal_device_info", b"{}", {})["rc"] == 0
+    assert run_in_fork(lambda: sys.exit(len(TALLY.result())), b"", {})["rc"] == 0
     assert any(numbers["api"] == "parent" for numbers in TALLY.result())
 
 
-def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> int:
-        raise RuntimeError(f"a mistake in {name}")
+def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code() -> None:
+    def fail() -> None:
+        raise RuntimeError("a mistake")
 
-    monkeypatch.setattr(_module_process, "_exit_code", fail)
-    found = run_module("metal_device_info", b"{}", {})
+    found = run_in_fork(fail, b"", {})
     assert found["rc"] != 0
-    assert "a mistake in metal_device_info" in found["stderr"]
+    assert "a mistake" in found["stderr"]
     assert found["stdout"] == ""
 
 
-def test_a_module_that_was_killed_names_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def end(_name: str) -> int:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return 0
-
-    monkeypatch.setattr(_module_process, "_exit_code", end)
-    found = _module_process._killed("metal_device_info", run_module("metal_device_info", b"{}", {}))
+def test_a_module_that_was_killed_names_the_signal() -> None:
+    found = _module_process._killed("metal_device_info", run_in_fork(lambda: os.kill(os.getpid(), signal.SIGKILL), b"", {}))
     assert found["failed"]
     assert "The module metal_device_info was ended by signal 9 (Killed)" in found["msg"]
     assert "memory is short" in found["msg"]
@@ -136,6 +130,20 @@ def test_a_task_that_runs_out_of_time_leaves_no_fork(forks: list[int]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert_gone(forks)
+
+
+def test_workers_have_the_filters_from_the_main_process() -> None:
+    """Else each of them would load all files of filters for the first filter of a task."""
+    filters = ActionModule.__module__.replace("action.metal_device_info", "filter.machines")
+    program = f"""
+import sys
+from ansible.plugins.loader import action_loader, init_plugin_loader
+init_plugin_loader([{str(REPOSITORY / "collections")!r}])
+assert {filters!r} not in sys.modules
+action_loader.get("equinix_metal.openshift.metal_device_info", class_only=True)
+assert {filters!r} in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def action(**differs: Any) -> ActionModule:

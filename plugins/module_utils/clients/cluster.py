@@ -81,6 +81,8 @@ HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
 
 PAGE = 500
+REQUESTS = 50
+"""CertificateSigningRequests in a page of theirs: any client may file one of up to a megabyte, and a page is in memory as a whole."""
 HTTPS_PORT = 443
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """The type of an answer that has the metadata of objects and nothing else (Kubernetes API concepts, "Metadata-only fetches")."""
@@ -142,7 +144,7 @@ class ClusterClient:
 
     def certificate_requests(self) -> Iterator[tuple[list[dict[str, Any]], str]]:
         """Yield the CertificateSigningRequests, page by page, each page with the resource version to watch from."""
-        return self.pages(CERTIFICATE_REQUESTS)
+        return self.pages(CERTIFICATE_REQUESTS, limit=REQUESTS)
 
     def certificate_request(self, name: str) -> dict[str, Any] | None:
         return self.get(f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}")
@@ -362,16 +364,16 @@ class ClusterClient:
             if refused.status != 404:
                 raise
 
-    def pages(
-        self, path: str, *, selector: str = "", labels: str = "", kind: str = "", accept: str = ""
+    def pages(  # noqa: PLR0913 - each of them is a part of the query; all but the path by keyword
+        self, path: str, *, selector: str = "", labels: str = "", kind: str = "", accept: str = "", limit: int = 0
     ) -> Iterator[tuple[list[dict[str, Any]], str]]:
         """Yield each page of a list with the list's resource version, to watch from.
 
         ``selector`` is a field selector, ``labels`` a label selector. With ``kind`` an answer that is no list of this kind raises
-        ClusterUnreachableError. ``accept``: a content type to ask for instead of plain JSON.
+        ClusterUnreachableError. ``accept``: a content type to ask for instead of plain JSON. ``limit``: fewer objects in a page than PAGE.
         """
         selectors = {"fieldSelector": selector, "labelSelector": labels}
-        query: dict[str, Any] = {"limit": PAGE, **{name: value for name, value in selectors.items() if value}}
+        query: dict[str, Any] = {"limit": min(limit or PAGE, PAGE), **{name: value for name, value in selectors.items() if value}}
         while True:
             try:
                 page = self._call("GET", path, query, accept=accept)

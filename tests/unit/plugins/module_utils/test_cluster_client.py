@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -29,7 +35,7 @@ def credentials() -> tuple[bytes, bytes]:
     )
 
 
-def kubeconfig(folder: Path, certificate: bytes, key: bytes) -> Path:
+def kubeconfig(folder: Path, certificate: bytes, key: bytes, server: str = "https://api.demo.metal.test:6443") -> Path:
     def data(pem: bytes) -> str:
         return base64.b64encode(pem).decode()
 
@@ -42,7 +48,7 @@ def kubeconfig(folder: Path, certificate: bytes, key: bytes) -> Path:
                 "clusters": [
                     {
                         "name": "c",
-                        "cluster": {"server": "https://api.demo.metal.test:6443", "certificate-authority-data": data(certificate)},
+                        "cluster": {"server": server, "certificate-authority-data": data(certificate)},
                     }
                 ],
                 "users": [{"name": "admin", "user": {"client-certificate-data": data(certificate), "client-key-data": data(key)}}],
@@ -71,3 +77,41 @@ def test_a_key_that_is_not_of_the_certificate_is_an_error_of_the_kubeconfig(tmp_
     with pytest.raises(CollectionError, match=r"(?i)Cannot use the kubeconfig .*key.values.mismatch"):
         ClusterClient(str(kubeconfig(tmp_path, credentials()[0], credentials()[1])), directory=str(folder))
     assert list(folder.iterdir()) == []
+
+
+@contextmanager
+def listing(number: int) -> Iterator[tuple[str, list[int]]]:
+    """A server that lists this many objects, as many in a page as it is asked for, which it notes; with its URL."""
+    pages: list[int] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            query = parse_qs(urlsplit(self.path).query)
+            first, limit = int(query.get("continue", ["0"])[0]), int(query["limit"][0])
+            pages.append(limit)
+            onward = str(first + limit) if first + limit < number else ""
+            items = [{"metadata": {"name": str(name)}} for name in range(first, min(first + limit, number))]
+            answer = json.dumps({"metadata": {"resourceVersion": "7", "continue": onward}, "items": items}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", pages
+        server.shutdown()
+
+
+def test_certificate_requests_are_read_in_small_pages(tmp_path: Path) -> None:
+    """Anybody who may file them may file hundreds, of a megabyte each."""
+    with listing(120) as (url, pages):
+        client = ClusterClient(str(kubeconfig(tmp_path, *credentials(), server=url)))
+        found = [len(items) for items, _version in client.certificate_requests()]
+        assert (found, pages) == ([50, 50, 20], [50, 50, 50])
+        pages.clear()
+        assert len(list(client.nodes())) == 120
+        assert pages == [500]

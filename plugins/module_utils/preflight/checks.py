@@ -506,6 +506,13 @@ CHECKS: tuple[Check, ...] = (
         " to a multi release first",
     ),
     Check(
+        "Python libraries",
+        controller.libraries,
+        expected="the libraries of requirements.txt, for the Python that runs modules on this computer",
+        advice="install requirements.txt for that Python, or set ansible_python_interpreter of localhost to the one that runs the playbook,"
+        ' "{{ ansible_playbook_python }}"',
+    ),
+    Check(
         "disk space",
         controller.disk_space,
         expected="validate_disk_needed gigabytes free on the file system of the cluster folder",

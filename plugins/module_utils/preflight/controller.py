@@ -24,6 +24,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 )
 
 
+def libraries(context: Context) -> Finding:
+    """Return whether the Python that runs the modules has their libraries. It need not be the one that runs the playbook."""
+    reading = context.readings.get("python") or {}
+    interpreter, missing = str(reading.get("interpreter") or "ansible_python_interpreter"), reading.get("missing") or []
+    if reading.get("msg"):
+        return failed(f"{interpreter}: {reading['msg']}")
+    return passed_if(not missing, f"{interpreter} has no {listed(missing)}" if missing else f"{interpreter} has them")
+
+
 def disk_space(context: Context) -> Finding:
     free = (context.readings.get("controller") or {}).get("free_bytes")
     if free is None:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the state of the controller: disk space and permissions of the cluster folder, its files, and the publishing ports.
+"""Read the state of the controller: the libraries of the modules' Python, the cluster folder and its files, and the publishing ports.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
@@ -17,6 +17,7 @@ import re
 import shutil
 import socket
 import stat
+import subprocess
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 from urllib.error import URLError
 
 import yaml
+from ansible import constants
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
 
@@ -34,16 +36,24 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import is_in_job_folder
 
+LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
+"""What modules import: of requirements.txt, but for what single DNS providers and publishing methods need."""
+_FIND = "import importlib.util as u, json, sys; print(json.dumps({name: u.find_spec(name) is None for name in sys.argv[1:]}))"
+
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return readings of the controller.
 
-    These are ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`), ``manifests`` (``problem``,
-    ``cloud_controller``) and ``publish`` (ports, own).
+    These are ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`), ``python`` (see :func:`read_python`),
+    ``manifests`` (``problem``, ``cloud_controller``) and ``publish`` (ports, own).
     """
     directory = str(settings["directory"])
     controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **_folder(directory)}
-    readings: dict[str, Any] = {"controller": controller, "manifests": read_manifests(settings.get("manifests") or [])}
+    readings: dict[str, Any] = {
+        "controller": controller,
+        "python": read_python(str(settings.get("python_interpreter") or "auto")),
+        "manifests": read_manifests(settings.get("manifests") or []),
+    }
     ports = [str(settings[name]) for name in ("publish_http_port", "publish_https_port")]
     address = str(settings["publish_bind_address"])
     # Malformed addresses and ports are reported by the checks of the settings.
@@ -51,6 +61,24 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         found = {port: _state(address, int(port)) for port in ports}
         readings["publish"] = {"ports": found, "own": "taken" in found.values() and _is_own_server(address, ports[0], settings)}
     return readings
+
+
+def read_python(setting: str) -> dict[str, Any]:
+    """Return the ``interpreter`` that modules run with here, and the libraries it does not have (``missing``), or ``msg``.
+
+    ``setting``: ``ansible_python_interpreter``. Where that is a kind of discovery (``auto``), it is the first one that Ansible finds.
+    """
+    discovered = setting.startswith("auto")
+    names = constants.config.get_config_value("INTERPRETER_PYTHON_FALLBACK") if discovered else [setting]
+    interpreter = next((path for path in map(shutil.which, names) if path), "")
+    if not interpreter:
+        return {"interpreter": setting, "msg": "it cannot be run"}
+    try:
+        done = subprocess.run([interpreter, "-c", _FIND, *LIBRARIES], capture_output=True, text=True, timeout=60, check=True)
+        return {"interpreter": interpreter, "missing": [name for name, missing in json.loads(done.stdout).items() if missing]}
+    except (OSError, subprocess.SubprocessError, ValueError) as problem:
+        said = str(getattr(problem, "stderr", None) or problem).strip().splitlines()
+        return {"interpreter": interpreter, "msg": said[0] if said else type(problem).__name__}
 
 
 def read_manifests(given: Any) -> dict[str, Any]:

@@ -87,3 +87,27 @@ def test_a_path_that_cannot_be_a_folder_is_reported(folder: str) -> None:
 def test_an_invalid_address_is_reported(address: str, tmp_path: Path) -> None:
     (state,) = controller.collect(wanted(tmp_path, publish_bind_address=address))["publish"]["ports"].values()
     assert state not in ("free", "taken")
+
+
+def test_the_libraries_are_those_of_the_python_that_runs_modules(tmp_path: Path) -> None:
+    assert controller.read_python(sys.executable) == {"interpreter": sys.executable, "missing": []}
+    bare = tmp_path / "python"
+    # As a Python of the system: without what is installed beside the one that runs the playbook.
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    assert {"kubernetes", "packet", "yaml"} <= set(controller.read_python(str(bare))["missing"])
+
+
+@pytest.mark.parametrize("wanted", ["auto", "auto_silent", "auto_legacy"])
+def test_an_unset_interpreter_is_the_one_that_ansible_finds(wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "python3.13").symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert controller.read_python(wanted)["interpreter"] == str(tmp_path / "python3.13")
+
+
+def test_an_interpreter_that_cannot_be_run_says_so(tmp_path: Path) -> None:
+    assert controller.read_python("/no/such/python") == {"interpreter": "/no/such/python", "msg": "it cannot be run"}
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho pyenv: no such version >&2\nexit 127\n")
+    broken.chmod(0o755)
+    assert controller.read_python(str(broken))["msg"] == "pyenv: no such version"

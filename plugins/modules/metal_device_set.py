@@ -243,10 +243,17 @@ options:
     description:
       - Maximum number of failed devices to replace by others of the same name, for the whole set. The failed ones are deleted.
       - Devices that fail during the run and devices found failed both count, and so does an active device whose machine stopped in its
-        installation or first boot, that is, whose newest event is one of the machine's own with the state V(failed). Each replacement is
-        printed, and listed in RV(notes).
+        installation or first boot, that is, whose newest event is one of the machine's own with the state V(failed), unless it is one of
+        O(joined). Each replacement is printed, and listed in RV(notes).
     type: int
     default: 0
+  joined:
+    description:
+      - Ids of devices whose machines are nodes of the cluster. Whatever runs on a node can report an event, so O(replace_failed) never
+        replaces them for their events.
+    type: list
+    elements: str
+    default: []
   quorum:
     description:
       - Number of devices that are enough. When it is reached, the module succeeds, warns of the others, and lists them in

@@ -69,6 +69,7 @@ DEVICE_SET_OPTIONS = Options(
         "placement": PLACEMENT_OPTION,
         "spread": {"type": "bool", "default": False},
         "replace_failed": {"type": "int", "default": 0},
+        "joined": {"type": "list", "elements": "str", "default": []},
         "quorum": {"type": "int"},
         "quorum_wait": {"type": "float", "default": 120},
         "ownership_tags": {"type": "list", "elements": "str", "required": True},
@@ -422,7 +423,10 @@ class DeviceSet:
                 self.notes.append(text)
 
     def _find_stopped(self) -> None:
-        """Set the error of members whose machine stopped in its installation or first boot; their devices are active."""
+        """Set the error of members whose machine stopped in its installation or first boot; their devices are active.
+
+        A machine that has joined has left its first boot, whatever it or a program on it reports later.
+        """
 
         def find(member: Member) -> None:
             device = member.found or {}
@@ -434,7 +438,9 @@ class DeviceSet:
             if has_stopped(event):
                 member.error = DeviceFailedError(stopped_text(member.key, event), {"id": device["id"]})
 
-        active = [member for member in self.members if member.error is None and (member.found or {}).get("state") == "active"]
+        joined = set(self._params["joined"])
+        found = [(member, member.found or {}) for member in self.members if member.error is None]
+        active = [member for member, device in found if device.get("state") == "active" and device["id"] not in joined]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(find, active))
 

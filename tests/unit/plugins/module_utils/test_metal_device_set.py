@@ -528,6 +528,15 @@ def test_an_active_device_whose_machine_stopped_is_replaced() -> None:
     assert "worker-1 stopped in its installation or first boot: Ignition: no file (00:09:00Z)" in result["notes"][0]
 
 
+def test_a_machine_that_has_joined_is_not_replaced_for_its_events() -> None:
+    """Any program on a node can report one: a node was deleted without a drain, and of a control plane every member."""
+    metal = FakeMetal()
+    metal.stopped |= {metal.add(f"worker-{number}", tags=TAGS, state="active")["hostname"] for number in range(2)}
+    result = converge(metal, **pool(2), replace_failed=2, joined=["id-1"])
+    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
+    assert metal.changes == ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"]
+
+
 def test_more_stopped_machines_than_may_be_replaced_are_reported() -> None:
     metal = FakeMetal()
     metal.stopped |= {metal.add(f"worker-{number}", tags=TAGS, state="active")["hostname"] for number in range(2)}

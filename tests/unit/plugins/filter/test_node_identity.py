@@ -1,4 +1,4 @@
-"""Devices with other names than their Nodes, as the role provision refuses them."""
+"""Devices with a Node, and with another name than it, as the role provision reads them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.renamed_devices import renamed_devices
+from ansible_collections.equinix_metal.openshift.plugins.filter.node_identity import node_identity
 
 DEVICES = [{"id": "A", "hostname": "box", "state": "active"}, {"id": "B", "hostname": "W2", "state": "active"}]
 
 
 def test_each_renamed_device_has_a_sentence() -> None:
-    (text,) = renamed_devices(DEVICES, [{"name": "w1", "device_id": "A"}, {"name": "w2", "device_id": "B"}])
+    found = node_identity(DEVICES, [{"name": "w1", "device_id": "A"}, {"name": "w2", "device_id": "B"}])
+    (text,) = found["renamed"]
     assert text.startswith("device A of node w1 is named box at the Metal API.")
-    assert renamed_devices(DEVICES, []) == []
+    assert node_identity(DEVICES, []) == {"joined": [], "renamed": []}
+
+
+def test_a_device_has_joined_when_it_has_a_node() -> None:
+    assert node_identity(DEVICES, [{"name": "w2"}])["joined"] == ["B"]
+    assert node_identity(DEVICES, [{"name": "w1", "device_id": "A"}])["joined"] == ["A"]
 
 
 @pytest.mark.parametrize(("devices", "nodes"), [("box", []), ([{"hostname": "box"}], []), (DEVICES, [{"device_id": "A"}]), (3, [])])
 def test_something_else_is_refused(devices: Any, nodes: Any) -> None:
     with pytest.raises(AnsibleFilterError, match="devices and nodes as the modules return them"):
-        renamed_devices(devices, nodes)
+        node_identity(devices, nodes)

@@ -77,7 +77,7 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
     ) -> dict[str, Any]:
         if module_name is not None or not self._can_fork(task_vars or {}):
             answer: dict[str, Any] = super()._execute_module(module_name, module_args, tmp, task_vars, **more)
-            return answer
+            return _killed(module_name or _name(type(self)), _ended(answer)) or answer
         arguments = dict(self._task.args if module_args is None else module_args)
         self._update_module_args(self._task.action, arguments, task_vars)
         environment: dict[str, Any] = {}
@@ -141,6 +141,16 @@ def _encoded(arguments: Mapping[str, Any]) -> bytes:
         return json.dumps(given, cls=ansible_json.get_module_encoder("legacy", ansible_json.Direction.CONTROLLER_TO_MODULE)).encode()
     # Before ansible-core 2.19.
     return json.dumps(given, cls=ansible_json.AnsibleJSONEncoder, vault_to_text=True).encode()
+
+
+def _ended(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the exit code and output of a module that Ansible has started as a program of its own, by a result without one of the module.
+
+    A shell that has started it adds the number of the signal to 128.
+    """
+    code = answer.get("rc")
+    number = code if isinstance(code, int) and "module_stdout" in answer else 0
+    return {"rc": 128 - number if number > 128 else number, "stdout": str(answer.get("module_stdout") or "")}
 
 
 def _killed(name: str, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,9 @@ def test_systemd_accepts_the_hardened_unit(method: Method) -> None:
         assert not list(method.workspace.glob("units/*.service"))
         return
     (unit,) = (method.workspace / "units").glob("*.service")
-    assert "RuntimeMaxSec=43200\n" in unit.read_text(encoding="utf-8")
+    text = unit.read_text(encoding="utf-8")
+    assert "RuntimeMaxSec=43200\n" in text
+    assert "OOMPolicy=continue\nRestart=on-abort\n" in text, "no memory ends the boot server while machines boot"
     check_units(unit)
     check_exposure(unit, 20)
 

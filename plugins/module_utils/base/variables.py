@@ -1976,7 +1976,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds for each run of C(openshift-install) that creates manifests or Ignition files.",
             default=600,
             unit="seconds",
-            options=("ignition_installer_timeout",),
+            options=("ignition_installer_timeout", "validate_installer_timeout"),
         ),
         Variable(
             "openshift_download_retries",

@@ -713,7 +713,7 @@ def _of_a_known_node(request: Request, context: _Context) -> tuple[Decision, str
             "wait",
             f"the kubelet of node {name} reports, so it needs no other certificate; if it is off, the cluster notices within a minute",
         )
-    if request is not newest:
+    if request.key != newest.key:
         return "wait", _superseded(newest)
     decision, reason = _first_or_second_key(request, context)
     if decision == "approve":
@@ -763,7 +763,8 @@ def _of_a_new_node(request: Request, context: _Context) -> tuple[Decision, str]:
         )
     if request.late and not joined:
         return "refuse", request.late
-    if request is not newest:
+    # A copy of its own request, however new, is no reason: a kubelet waits for its own object.
+    if request.key != newest.key:
         return "wait", _superseded(newest)
     decision, reason = _first_or_second_key(request, context)
     if joined and decision == "approve":

@@ -281,9 +281,12 @@ class Joining:
         """Label Nodes as soon as they exist. By its labels the machine config operator knows a Node's pool: without them it belongs to the
         pool worker, and with a label that comes later the machine is rebooted to the other pool and back.
 
-        Each Node is labelled once; a refusal is reported, and the role cluster sets the labels in the end.
+        Each Node is labelled once; a refusal is reported, and the role cluster sets the labels in the end. One without an answer may be
+        the whole API's, so the others follow at the next poll, before it.
         """
-        for name, machine in self._rules.machines.items():
+        machines = self._rules.machines
+        for name in sorted(machines, key=lambda name: f"labels of {name}" in self._problems):
+            machine = machines[name]
             node = self._nodes.get(name)
             if node is None or node.uid in self._labelled or machine.is_of_an_earlier_one(node.created_at):
                 continue
@@ -295,8 +298,10 @@ class Joining:
             if not self._client.read_only:
                 try:
                     self._client.change_node(name, node.uid, {"metadata": {"labels": labels}})
-                except ClusterRefusedError as refused:
-                    self._problems[f"labels of {name}"] = f"the Node {name} has not got its labels yet: {refused.message}"
+                except ClusterError as problem:
+                    self._problems[f"labels of {name}"] = f"the Node {name} has not got its labels yet: {problem.message}"
+                    if isinstance(problem, ClusterUnreachableError):
+                        return
                     continue
             self._problems.pop(f"labels of {name}", None)
             self._labelled[node.uid] = name

@@ -85,8 +85,8 @@ _NOT_A_NETWORK = re.compile(r"invalid CIDR address: ([^\s;]+)")
 
 
 def _why_not_run(context: Context) -> str:
-    if context.settings.get("folder_exists"):
-        return "the Ignition files exist already"
+    if context.is_ignition_in_use:
+        return "devices have been ordered with the Ignition files"
     if context.text("installer"):
         return "openshift_installer did not run"
     if not context.has_names:

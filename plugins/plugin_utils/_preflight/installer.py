@@ -8,14 +8,16 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import fcntl
 import json
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ansible import constants
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.installer_cache import installer_cache
@@ -45,25 +47,27 @@ def collect(
 ) -> dict[str, Any]:
     """Return ``installer_answer`` (version and refused, warnings or msg; or unavailable), or nothing if there is nothing to ask.
 
-    The installer does not run if Ignition files exist, since their install-config was valid. It is the user's own, or of the requested
-    release, and downloaded once into a cache. ``announce`` is called with the progress of a download.
+    The installer does not run if devices have been ordered with the Ignition files: without any, files are made anew when the settings
+    have changed. It is the user's own, or of the requested release, and downloaded once into a cache. ``announce`` is called with the
+    progress of a download.
     """
-    if settings["folder_exists"] or settings["bootstrap_over"]:
-        return {}
     context = Context(settings, readings)
+    if context.is_ignition_in_use or settings["bootstrap_over"]:
+        return {}
     try:
         config = context.rendered_install_config()
     except InstallConfigError:
         return {}
-    if not context.has_names:
-        return {}
-    if context.text("installer") and not (readings.get("installer") or {}).get("version"):
+    is_missing = context.text("installer") and not (readings.get("installer") or {}).get("version")
+    if is_missing or not context.has_names:
         return {}
     try:
         installer, version = _installer(context, announce)
+        return {"installer_answer": {"version": version, **_answer(installer, config, settings)}}
     except CollectionError as problem:
         return {"installer_answer": {"unavailable": problem.message}}
-    return {"installer_answer": {"version": version, **_answer(installer, config, settings)}}
+    except OSError as problem:
+        return {"installer_answer": {"unavailable": f"cannot use {problem.filename}: {problem.strerror or problem}"}}
 
 
 def _installer(context: Context, announce: Callable[[str], None]) -> tuple[Path, str]:
@@ -98,10 +102,7 @@ def _download(context: Context, release: str, announce: Callable[[str], None]) -
         "delay": 1.0,
         "timeout": float(settings["timeout"]),
     }
-    try:
-        return InstallerFiles(parameters, announce=announce).in_cache(release)
-    except OSError as problem:
-        raise UnavailableError(f"cannot use {problem.filename}: {problem.strerror or problem}") from problem
+    return InstallerFiles(parameters, announce=announce).in_cache(release)
 
 
 def _release(context: Context) -> str:
@@ -129,11 +130,7 @@ def _answer(installer: Path, config: Mapping[str, Any], settings: Mapping[str, A
         own = manifests(settings.get("manifests") or [])
     except AnsibleFilterError:
         own = []  # another check reports why they cannot be used
-    # Mode 0700, and removed however this ends: the installer writes keys, and a copy of the pull secret. It is in the folder of the run,
-    # which Ansible deletes.
-    run_folder = Path(constants.DEFAULT_LOCAL_TMP)
-    run_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="validate-", dir=run_folder) as folder:
+    with _scratch_folder(Path(installer_cache(str(settings.get("installer_cache") or "")))) as folder:
         # JSON is YAML, too.
         _write(Path(folder) / "install-config.yaml", json.dumps(config))
         answer = _run(installer, "manifests", folder, config, settings)
@@ -143,6 +140,23 @@ def _answer(installer: Path, config: Mapping[str, Any], settings: Mapping[str, A
             judged = _run(installer, "ignition-configs", folder, config, settings)
             answer = {"warnings": [*dict.fromkeys([*answer["warnings"], *judged["warnings"]])]} if "warnings" in judged else judged
     return answer
+
+
+@contextmanager
+def _scratch_folder(cache: Path) -> Iterator[str]:
+    """Yield an empty folder of mode 0700, which is removed in the end: the installer writes keys, and a copy of the pull secret.
+
+    A run that is killed removes nothing, so each run removes what such runs have left, unless another one works there now.
+    """
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (cache / "validate.lock").open("w") as lock:
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in cache.glob("validate-*"):
+                shutil.rmtree(left)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        with tempfile.TemporaryDirectory(prefix="validate-", dir=cache) as folder:
+            yield folder
 
 
 def _write(file: Path, text: str) -> None:

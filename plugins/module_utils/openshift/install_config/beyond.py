@@ -36,7 +36,7 @@ KINDS = ("cluster", "service", "machine")
 """Of the networks of an install-config."""
 CLOUD_CONTROLLERS = ("", "External")
 CPU_PARTITIONING = ("", "None", "AllNodes")
-FEATURE_SETS = ("", "CustomNoUpgrade", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade")
+FEATURE_SETS = ("", "CustomNoUpgrade", "DevPreviewNoUpgrade", "OKD", "TechPreviewNoUpgrade")
 SOURCE_POLICIES = ("", "AllowContactingSource", "NeverContactSource")
 
 OVN_SUBNETS: Mapping[int, Sequence[str]] = {

@@ -240,6 +240,15 @@ def test_the_own_request_of_a_machine_is_answered_after_a_newer_copy_of_it(condi
     assert judged(own, copy, now=NOW + timedelta(hours=1))[0].decision == decision
 
 
+def test_the_own_request_of_a_machine_is_answered_whatever_copies_of_it_follow() -> None:
+    """One copy a poll, each approved, would keep the machine out for ever, and copies are no second key that an alarm names."""
+    own, copy, newest = (
+        client(made(signed_with=key("own")), name=f"csr-{name}", filed=f"2026-03-01T12:{minute}:00Z")
+        for name, minute in (("own", "09"), ("copy", "10"), ("newest", "11"))
+    )
+    assert [verdict.decision for verdict in judged(own, let_in(copy), newest)] == ["approve", "ignore", "approve"]
+
+
 def test_within_one_second_an_answer_makes_no_request_newer() -> None:
     """Times have whole seconds, and an answer changes the version."""
     given = rules()

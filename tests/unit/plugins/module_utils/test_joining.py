@@ -174,6 +174,18 @@ def test_refused_labels_are_reported_and_sent_again() -> None:
     assert (found.result()["labelled"], len(cluster.answers)) == ([WORKER], 2)
 
 
+def test_a_node_whose_label_is_not_answered_keeps_no_other_from_its_own() -> None:
+    """Such as by a webhook that fails: the answers 500 and 503 count as none."""
+    cluster, _found = labelled_cluster()
+    cluster.there[OTHER] = {**node(ready=False), "metadata": {**node()["metadata"], "name": OTHER, "uid": "uid-2"}}
+    names = sorted((WORKER, OTHER))
+    found = joining(cluster, machines=[{"name": name, "addresses": [], "created_at": cases.CREATED, "labels": POOL} for name in names])
+    cluster.failing[names[0]] = LOST
+    assert len(found.poll()) == 2, "both are waited for"
+    found.poll()
+    assert found.result()["labelled"] == [names[1]]
+
+
 def test_refused_credentials_fail_after_every_server_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = two()
     cluster.failing["bad"] = ClusterRefusedError("Cannot decide on it: 401", 401)

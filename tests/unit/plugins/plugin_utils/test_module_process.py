@@ -109,6 +109,18 @@ def test_a_module_that_was_killed_names_the_signal() -> None:
     assert "memory is short" in found["msg"]
 
 
+@pytest.mark.parametrize("code", [-9, 137])
+def test_a_module_that_ansible_started_names_the_signal_too(code: int) -> None:
+    answer = {"failed": True, "rc": code, "module_stdout": "", "module_stderr": "", "msg": "Module result deserialization failed"}
+    found = _module_process._killed("metal_device_info", _module_process._ended(answer))
+    assert "was ended by signal 9 (Killed)" in found["msg"]
+
+
+@pytest.mark.parametrize("answer", [{"rc": 137, "msg": "of a program"}, {"changed": False}, {"rc": 1, "module_stdout": ""}])
+def test_other_results_are_those_of_the_module(answer: dict[str, Any]) -> None:
+    assert _module_process._killed("metal_device_info", _module_process._ended(answer)) == {}
+
+
 def test_a_module_that_has_failed_was_not_killed() -> None:
     assert _module_process._killed("metal_device_info", {"rc": 1, "stdout": "", "stderr": "Traceback"}) == {}
 

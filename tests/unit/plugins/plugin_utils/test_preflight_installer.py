@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import sys
 import tarfile
@@ -138,7 +139,8 @@ def test_its_folder_and_what_is_in_it_are_for_their_owner_alone(tmp_path: Path) 
         ("4.19.42", "amd64", {}, False),
         (VERSION, "amd64", {"version": "stable-4.20"}, False),
         (VERSION, "amd64", {"version": "not a version"}, False),
-        (VERSION, "amd64", {"folder_exists": True}, False),
+        # Files without a device are made anew when the settings have changed.
+        (VERSION, "amd64", {"folder_exists": True}, True),
         (VERSION, "amd64", {"bootstrap_over": True}, False),
         # Not by rules: it is the judge.
         (VERSION, "amd64", {"install_config": {"publish": "Internal"}}, True),
@@ -152,7 +154,26 @@ def test_one_that_an_earlier_run_has_fetched(
     script(tmp_path / "my cluster" / "bin" / "any" / "openshift-install", version=version, architecture=architecture)
     found = answer(wanted(tmp_path / "my cluster", **settings))
     assert (found == {"installer_answer": {"version": VERSION, "warnings": []}}) is is_asked
-    assert not is_asked or not (tmp_path / "my cluster" / "cache").exists()
+    assert not list((tmp_path / "my cluster").glob("cache/[!v]*")), "nothing is downloaded"
+
+
+def test_it_is_not_asked_once_devices_have_been_ordered(tmp_path: Path) -> None:
+    script(tmp_path / "bin" / "any" / "openshift-install")
+    devices = {"devices": [{"id": "1", "hostname": "cp-0", "state": "active", "tags": ["openshift-role=control-plane"]}]}
+    assert answer(wanted(tmp_path, folder_exists=True), devices=devices) == {}
+
+
+def test_what_a_killed_run_has_left_is_removed_unless_another_run_is_at_work(tmp_path: Path) -> None:
+    script(tmp_path / "bin" / "any" / "openshift-install")
+    left = tmp_path / "cache" / "validate-killed" / "install-config.yaml"
+    left.parent.mkdir(parents=True)
+    left.write_text("a pull secret")
+    with (tmp_path / "cache" / "validate.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        assert "warnings" in answer(wanted(tmp_path))["installer_answer"]
+        assert left.exists(), "it may be the other run's"
+    assert "warnings" in answer(wanted(tmp_path))["installer_answer"]
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["validate.lock"]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +222,7 @@ def test_it_is_downloaded_once_for_all_clusters(site: Site, tmp_path: Path, vers
         assert not (tmp_path / name).exists()
     (line,) = lines
     assert line.startswith("Downloading http://")
-    assert [path.stat().st_mode & 0o777 for path in cache.iterdir()] == [0o700]
+    assert [path.stat().st_mode & 0o777 for path in cache.glob("[!v]*")] == [0o700]
 
 
 @pytest.mark.debian("gpgv")

@@ -188,6 +188,8 @@ for _tag, _pattern, _first in (
 
 _MOST_VALUES: Final = 5_000_000
 """Values of a rack file with its aliases (ours): tens of thousands of servers have fewer. Few lines could have billions."""
+_MOST_DRIVES: Final = 1000
+"""Drives of one kind in a plan (ours): the largest disk shelves of one server have some hundreds."""
 _METRO: Final = re.compile(r"[a-z][a-z0-9]{1,9}")
 _SLUG: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,50}\.x86")
 _ARM: Final = ".arm64"
@@ -396,12 +398,15 @@ class _Reader:
 
     def _drive(self, place: str, data: object) -> dict[str, object]:
         fields = _Fields(place, data, self.problems)
+        before = len(self.problems)
         drive: dict[str, object] = {
             "count": fields.take("count", int, 1),
             "size_gb": fields.take("size_gb", int),
             "type": fields.one_of("type", ("SSD", "HDD", "NVME")),
             "category": fields.one_of("category", ("boot", "storage", "cache"), "storage"),
         }
+        if not 1 <= cast(int, drive["count"]) <= _MOST_DRIVES and len(self.problems) == before:
+            fields.problem(f"count {drive['count']} is not a number from 1 to {_MOST_DRIVES}")
         fields.end()
         return drive
 

@@ -9,7 +9,9 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count, product
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any, Final
 
 import yaml
@@ -73,7 +75,9 @@ class Plan:
     def machine_drives(self) -> tuple[Drive, ...]:
         """The disks with the names of the device's kernel: sd* in catalogue order, NVMe separately."""
         kinds: dict[str, DriveKind] = {"SSD": "SSD", "HDD": "HDD", "NVME": "NVMe"}
-        names = {"NVMe": (f"/dev/nvme{n}n1" for n in range(99)), "sd": (f"/dev/sd{chr(ord('a') + n)}" for n in range(26))}
+        # Without end, as those of the kernel: /dev/sdaa follows /dev/sdz.
+        letters = ("".join(each) for length in count(1) for each in product(ascii_lowercase, repeat=length))
+        names = {"NVMe": (f"/dev/nvme{n}n1" for n in count()), "sd": (f"/dev/sd{each}" for each in letters)}
         return tuple(
             Drive(next(names["NVMe" if kinds[each["type"]] == "NVMe" else "sd"]), each["size_gb"], kinds[each["type"]])
             for each in self.drives

@@ -63,7 +63,11 @@ class Lifecycle:
         """Restore the simulated devices and continue all pending operations, at the start of the sandbox."""
         for device in list(self._store[Device]):
             if device.machine == "on" and device.pending != "deprovision":
-                await self._world.machines.restore(self.hardware(device))
+                try:
+                    await self._world.machines.restore(self.hardware(device))
+                except Exception:
+                    # One device must not keep the server, and with it all other devices, from its start.
+                    log.exception("%s (%s) is not restored", device.hostname, device.id)
             if device.pending:
                 self._go(device.id)
         for departed in list(self._store[Departed]):

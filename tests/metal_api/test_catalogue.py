@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,17 @@ def test_machines_of_the_plans_have_names_for_their_drives() -> None:
     assert [each.name for each in plan.machine_drives[:4]] == ["/dev/sda", "/dev/sdb", "/dev/nvme0n1", "/dev/nvme1n1"]
     assert len(plan.machine_drives) == 16
     assert [each.architecture for each in data.catalogue().plans.values()].count("aarch64") == 1
+
+
+def test_a_plan_may_have_more_drives_than_the_alphabet_has_letters() -> None:
+    """Names were those of 26 SSD and HDD and of 99 NVMe drives; the next one was a RuntimeError at each order and in metadata."""
+    plan = data.catalogue().plans["c3.small.x86"]
+    many = ({"count": 703, "size_gb": 480, "type": "HDD"}, {"count": 101, "size_gb": 960, "type": "NVME"})
+    names = [each.name for each in replace(plan, drives=many).machine_drives]
+    assert [names[number] for number in (25, 26, 27, 701, 702, 703, 803)] == [
+        *("/dev/sdz", "/dev/sdaa", "/dev/sdab", "/dev/sdzz", "/dev/sdaaa"),
+        *("/dev/nvme0n1", "/dev/nvme100n1"),
+    ]
 
 
 def test_everything_is_found_by_each_of_its_names() -> None:

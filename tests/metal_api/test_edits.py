@@ -11,12 +11,13 @@ import pytest
 
 from metal_api.__main__ import main
 from metal_api.catalogue.data import Catalogue, Plan, catalogue, own_metro, use
+from metal_api.core.machines import Hardware
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.serve import load_rack, rack_in_force
 from metal_api.servers import FoundServer, Server, Servers
 from metal_api.state_folder import StartError, locked
-from tests.metal_api.conftest import Sandbox, machine_client, sandbox_in
+from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, sandbox_in
 
 PLAN = Plan(
     "r640.x86",
@@ -100,6 +101,24 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
         await sandbox.until(lambda: sandbox.world.store["devices"][device["id"]].pending is None)
         assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
         await sandbox.until(lambda: sandbox.state(device["id"]) == "gone")
+
+
+async def test_the_server_starts_with_a_device_that_cannot_be_restored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As one of a plan with more drives than there were names: neither the API nor the boot service of all other devices started."""
+    async with sandbox_in(tmp_path, strict=False) as sandbox:
+        ids = [(await sandbox.active(hostname=each))["id"] for each in ("one", "two")]
+        await sandbox.until(lambda: all(each.pending is None for each in sandbox.world.store["devices"]))
+
+    class Machines(ScriptedMachines):
+        async def restore(self, hw: Hardware) -> None:
+            if hw.device_id == ids[0]:
+                raise RuntimeError("an error of the server")
+            await super().restore(hw)
+
+    async with sandbox_in(tmp_path, strict=False, machines=Machines()) as sandbox:
+        assert ("restore", ids[1]) in sandbox.machines.calls
+        assert (await sandbox.device(ids[0]))["state"] == "active"
+    assert f"one ({ids[0]}) is not restored" in caplog.messages
 
 
 def test_a_rack_file_that_cannot_be_used_stops_no_later_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -138,6 +138,15 @@ PROBLEMS = {
         "plans: [{slug: r640, cpu: Xeon, cores: 8, memory_gb: 32, drives: []}]\nservers:",
         "plans[0] r640: slug 'r640' is not a slug that ends in .x86, such as r640.x86",
     ),
+    **{
+        f"{count} drives": (
+            "servers:",
+            "plans: [{slug: r640.x86, cpu: Xeon, cores: 8, memory_gb: 32, drives: [{size_gb: 480, type: SSD, "
+            f"count: {count}}}]}}]\nservers:",
+            f"plans[0] r640.x86: drives[0]: count {count} is not a number from 1 to 1000",
+        )
+        for count in (-1, 0, 1001)
+    },
     "address of another network": (
         "name: r1-u10",
         "name: r1-u10\n    address: 10.20.0.53",

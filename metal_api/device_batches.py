@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metal_api.accounts.members import project_of
@@ -38,7 +38,11 @@ LARGEST = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceBatch(Record):
-    """An order for several devices. ``orders``: bodies of the pending creates."""
+    """An order for several devices. ``body``: what the pending creates have in common, once: userdata may have megabytes.
+
+    ``hostnames``: of the pending creates, None where the service chooses. ``orders``: bodies of the pending creates, in records of earlier
+    versions.
+    """
 
     project_id: str
     state: str
@@ -46,6 +50,8 @@ class DeviceBatch(Record):
     created_at: str
     updated_at: str
     created_by: str
+    body: dict[str, Any] = field(default_factory=dict)
+    hostnames: tuple[str | None, ...] = ()
     orders: tuple[dict[str, Any], ...] = ()
     device_ids: tuple[str, ...] = ()
     error_messages: tuple[str, ...] = ()
@@ -77,13 +83,18 @@ def create_batches(call: Call) -> Reply:
         raise unprocessable(f"Batches may have {LARGEST} devices together")
     made = []
     for body, quantity in zip(asked, quantities, strict=True):
-        orders = _orders(world, body, quantity)
+        names = hostnames(body, quantity)
+        common = {
+            name: value for name, value in body.items() if name not in {"quantity", "hostname", "hostnames", "facility_diversity_level"}
+        }
+        _check(world, common, names)
         batch = DeviceBatch(
             id=str(uuid.uuid4()),
             project_id=project.id,
             state="queued",
-            quantity=len(orders),
-            orders=orders,
+            quantity=quantity,
+            body=common,
+            hostnames=tuple(names),
             created_at=now,
             updated_at=now,
             created_by=call.caller.user_id,
@@ -101,19 +112,21 @@ def _quantity(body: dict[str, Any]) -> int:
     return quantity
 
 
-def _orders(world: World, body: dict[str, Any], quantity: int) -> tuple[dict[str, Any], ...]:
-    names = hostnames(body, quantity)
-    one = {name: value for name, value in body.items() if name not in {"quantity", "hostname", "hostnames", "facility_diversity_level"}}
-    orders = [{**one, **({"hostname": name} if name is not None else {})} for name in names]
-    if not body.get("hardware_reservation_id"):
-        for number, each in enumerate(orders):
-            read = DeviceBody(world, each)
-            further = ("tags", "customdata", "userdata", "ipxe_script_url") if number == 0 else ()
-            read.attributes("hostname", *further, blank={"hostname"})
-            if number == 0:
-                read.operating_system(read.plan())
-            read.fail()
-    return tuple(orders)
+def _check(world: World, body: dict[str, Any], names: list[str | None]) -> None:
+    """Raise 422 for orders that are invalid whatever stock and quota are."""
+    for number, name in enumerate(names):
+        read = DeviceBody(world, _one(body, name))
+        further = ("tags", "customdata", "userdata", "ipxe_script_url") if number == 0 else ()
+        read.attributes("hostname", *further, blank={"hostname"})
+        # A reservation has a plan.
+        if number == 0 and not body.get("hardware_reservation_id"):
+            read.operating_system(read.plan())
+        read.fail()
+
+
+def _one(body: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """Return the body that creates one device of a batch."""
+    return body if name is None else {**body, "hostname": name}
 
 
 async def run(world: World, id_: str) -> None:
@@ -128,22 +141,30 @@ async def run(world: World, id_: str) -> None:
         except Exception as error:
             LOG.exception("an order of batch %s failed", id_)
             text = f"Error of the Metal API server, its log has more: {type(error).__name__}: {error}"
-            world.store.put(replace(batch, state="failed", orders=(), error_messages=(*batch.error_messages, text), updated_at=world.now()))
+            world.store.put(replace(_ended(batch, "failed"), error_messages=(*batch.error_messages, text), updated_at=world.now()))
         await asyncio.sleep(0)
 
 
 def _step(world: World, batch: DeviceBatch) -> DeviceBatch:
     batch = replace(batch, updated_at=world.now())
     project = world.store[Project].get(batch.project_id)
-    if not batch.orders or project is None:
-        return replace(batch, state="failed" if batch.error_messages else "completed")
+    if not (batch.orders or batch.hostnames) or project is None:
+        return _ended(batch, "failed" if batch.error_messages else "completed")
+    if batch.orders:
+        body, batch = batch.orders[0], replace(batch, orders=batch.orders[1:])
+    else:
+        body, batch = _one(batch.body, batch.hostnames[0]), replace(batch, hostnames=batch.hostnames[1:])
     try:
-        device = order(world, batch.orders[0], project, user_id=batch.created_by)
+        device = order(world, body, project, user_id=batch.created_by)
     except ApiError as problem:
         # The other orders of the batch are still tried (ours); equal messages are listed once.
         texts = tuple(dict.fromkeys((*batch.error_messages, *problem.texts)))
-        return replace(batch, state="in_progress", orders=batch.orders[1:], error_messages=texts)
-    return replace(batch, state="in_progress", orders=batch.orders[1:], device_ids=(*batch.device_ids, device.id))
+        return replace(batch, state="in_progress", error_messages=texts)
+    return replace(batch, state="in_progress", device_ids=(*batch.device_ids, device.id))
+
+
+def _ended(batch: DeviceBatch, state: str) -> DeviceBatch:
+    return replace(batch, state=state, body={}, hostnames=(), orders=())
 
 
 def list_batches(call: Call) -> Reply:

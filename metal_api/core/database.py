@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
+from metal_api.core.errors import unprocessable
+
 LOG = logging.getLogger(__name__)
 
 VALUES: Final = "named_values"
@@ -67,7 +69,7 @@ class Database(Protocol):
         """Return id and body of all rows, in order of creation."""
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Store all changes or none. Raises :class:`DatabaseError`."""
+        """Store all changes or none. Raises :class:`DatabaseError`, and 422 for a change that is too large for the database."""
 
     def check(self) -> None:
         """Find out whether changes can be stored. Raises :class:`DatabaseError`."""
@@ -142,6 +144,9 @@ class SqliteDatabase:
                 if self.connection.in_transaction:
                     execute("ROLLBACK")
                 raise
+        except (sqlite3.DataError, OverflowError) as error:
+            # The request is at fault and not the database, which stores all others.
+            raise unprocessable(f"The change is too large for the database: {error}") from None
         except sqlite3.Error as error:
             LOG.error("%s cannot be written: %s", self.name, error)  # noqa: TRY400 - its words suffice
             self.is_up = False

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 _INDEX = "{{index}}"
+_LONGEST = 2000
+"""Characters of a pattern: names of longer ones are too long whatever the numbers, and a thousand of them would fill the memory."""
 
 
 def hostnames(body: dict[str, Any], quantity: int) -> list[str | None]:
@@ -21,4 +23,4 @@ def hostnames(body: dict[str, Any], quantity: int) -> list[str | None]:
     pattern = body.get("hostname")
     width = max(2, len(str(quantity)))
     numbers = range(len(names) + 1, quantity + 1)
-    return names + [str(pattern).replace(_INDEX, f"{number:0{width}d}") if pattern else None for number in numbers]
+    return names + [str(pattern)[:_LONGEST].replace(_INDEX, f"{number:0{width}d}") if pattern else None for number in numbers]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from metal_api import device_batches
+from metal_api.core.database import SqliteDatabase
+from metal_api.device_batches import DeviceBatch
 from tests.metal_api.conftest import Sandbox
 
 SPOT = {"spot_instance": True, "spot_price_max": 0.5}
@@ -177,3 +184,54 @@ async def test_a_batch_goes_back_while_its_devices_are_made(sandbox: Sandbox) ->
     assert len(sandbox.world.store["device_batches"]) == 1
     assert (await sandbox.api.delete(f"/batches/{made['id']}")).status_code == 204
     assert len(sandbox.world.store["devices"]) == 2
+
+
+LONG = f"#!/bin/sh\n{'#' * 100_000}"
+
+
+async def test_a_batch_stores_its_userdata_once(sandbox: Sandbox) -> None:
+    """Userdata of 1 MB for 1000 devices was a gigabyte in the transaction of the request, and in that of each device."""
+    sandbox.world.change_settings({"durations": {"device_batch": 1_000_000}})
+    made = await batch(sandbox, quantity=20, hostname="b-{{index}}", userdata=LONG)
+
+    def stored() -> int:
+        return len(dict(sandbox.world.store.database.rows("device_batches"))[made["id"]])
+
+    assert stored() < 2 * len(LONG)
+    sandbox.world.change_settings({"durations": {"device_batch": 0}})
+    sandbox.world.tasks.spawn(made["id"], device_batches.run(sandbox.world, made["id"]))
+    done = await worked_off(sandbox, made["id"])
+    assert [each["hostname"] for each in done["devices"]] == [f"b-{number:02d}" for number in range(1, 21)]
+    assert {each["userdata"] for each in done["devices"]} == {LONG}
+    assert stored() < len(LONG)
+
+
+async def test_a_batch_has_no_long_hostnames(sandbox: Sandbox) -> None:
+    """Also of reserved hardware, whose orders were not validated: each of a thousand names could have megabytes."""
+    order = {"quantity": 1000, "hardware_reservation_id": "next-available", "hostname": f"{'b' * 100_000}{{{{index}}}}"}
+    assert await sandbox.errors("POST", f"{sandbox.project}/devices/batch", json={"batches": [order]}) == ["Hostname is invalid"]
+
+
+async def test_a_batch_of_an_earlier_version_goes_on(sandbox: Sandbox) -> None:
+    sandbox.world.change_settings({"durations": {"device_batch": 1_000_000}})
+    made = await batch(sandbox, quantity=2, hostname="b-{{index}}")
+    known = sandbox.world.store[DeviceBatch][made["id"]]
+    orders = tuple({**known.body, "hostname": name} for name in known.hostnames)
+    sandbox.world.store.put(replace(known, body={}, hostnames=(), orders=orders))
+    sandbox.world.change_settings({"durations": {"device_batch": 0}})
+    sandbox.world.tasks.spawn(made["id"], device_batches.run(sandbox.world, made["id"]))
+    done = await worked_off(sandbox, made["id"])
+    assert [each["hostname"] for each in done["devices"]] == ["b-01", "b-02"]
+
+
+async def test_a_change_that_is_too_large_is_no_outage(sandbox: Sandbox) -> None:
+    """Each such request cancelled the operations of all devices and was answered with 503, so clients tried again."""
+    database = sandbox.world.store.database
+    assert isinstance(database, SqliteDatabase)
+    sandbox.world.store.failed = lambda: pytest.fail("operations are cancelled")
+    database.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 50_000)
+    texts = await sandbox.errors("PUT", sandbox.project, json={"customdata": {"long": LONG}})
+    assert texts == ["The change is too large for the database: string or blob too big"]
+    assert database.is_up
+    assert (await sandbox.api.get(sandbox.project)).json()["customdata"] == {}
+    await sandbox.active()

@@ -128,8 +128,13 @@ class RackError(Exception):
 
 def load(path: Path) -> Rack:
     """Return the rack of a rack file, with the passwords of its BMCs. Raises :class:`RackError` with all problems of the file."""
+    return rack_of(parsed(path), path)
+
+
+def parsed(path: Path) -> Any:
+    """Return the YAML of a rack file, without a check of its values. Raises :class:`RackError`."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a SafeLoader
+        return yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a SafeLoader
     except (OSError, UnicodeDecodeError) as error:
         raise RackError(path, [f"the file cannot be read: {error}"]) from None
     except yaml.MarkedYAMLError as error:
@@ -138,6 +143,10 @@ def load(path: Path) -> Rack:
         raise RackError(path, [f"{place}{error.problem or error.context}"]) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise RackError(path, [f"the file is not YAML: {error}"]) from None
+
+
+def rack_of(data: Any, path: Path) -> Rack:
+    """Return the rack of the YAML of the rack file ``path``, with the passwords of its BMCs. Raises :class:`RackError`."""
     reader = _Reader(path.parent)
     rack = reader.rack(data)
     if reader.problems:

@@ -54,7 +54,7 @@ from metal_api.metrics import Metrics
 from metal_api.network.dnsmasq import DhcpError, Dnsmasq, Host, hosts_of
 from metal_api.network.reservations import reservations
 from metal_api.printable import PrintableFormatter
-from metal_api.rack import Rack, RackError, load, with_agent
+from metal_api.rack import Rack, RackError, load, parsed, rack_of, with_agent
 from metal_api.recovery import Recovery
 from metal_api.running import Runnable, run
 from metal_api.servers import Server
@@ -173,16 +173,32 @@ def rack_in_force(path: Path, state: Path) -> Rack:
     """
     kept = state / KEPT_RACK
     try:
-        rack = load(path)
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        # Without servers: it has no secrets, and names no files.
-        write_private(kept, yaml.safe_dump({name: data[name] for name in ("metros", "plans") if data.get(name)}))
+        # Parsed once: by the rules of YAML 1.1 it would have other values, such as false for the country NO.
+        data = parsed(path)
+        rack = rack_of(data, path)
     except RackError as error:
         if not kept.exists():
             return load_rack(path)
         LOG.error("the metros and plans of the last start are in force, correct the file and reload it (SIGHUP): %s", error)  # noqa: TRY400
         return load_rack(kept)
+    # Without servers: it has no secrets, and names no files.
+    _keep(rack, yaml.safe_dump({name: data[name] for name in ("metros", "plans") if data.get(name)}), kept)
     return rack
+
+
+def _keep(rack: Rack, text: str, kept: Path) -> None:
+    """Replace the file ``kept`` with ``text``, if that is a rack file with the metros and plans of ``rack``."""
+    fresh = kept.with_suffix(".fresh")
+    write_private(fresh, text)
+    try:
+        again = load(fresh)
+    except RackError as error:
+        LOG.error("%s is not replaced: %s", kept, error)  # noqa: TRY400 - its words suffice
+        return
+    if (again.metros, again.plans) == (rack.metros, rack.plans):
+        fresh.replace(kept)
+    else:
+        LOG.error("%s is not replaced: %s has other metros or plans than the rack file", kept, fresh)
 
 
 def catalogue_of(rack: Rack) -> Catalogue:

@@ -147,6 +147,40 @@ def test_a_rack_file_that_cannot_be_used_stops_no_later_start(tmp_path: Path, ca
     assert "secret" not in (state / "rack-in-force.yml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("country: DE", "country: NO"),
+        ("name: Laboratory", "name: on"),
+        ("name: Laboratory", "name: 2026-02-30"),
+        ("cpu: Xeon Gold 6130", "cpu: 1:30"),
+    ],
+)
+def test_the_metros_and_plans_of_the_last_start_are_those_of_the_file(tmp_path: Path, before: str, after: str) -> None:
+    """By YAML 1.1 these are false, true, no date and 90: the server did not start, or not after the next mistake in the file."""
+    path, state = tmp_path / "rack.yml", tmp_path / "state"
+    state.mkdir()
+    assert before in RACK
+    path.write_text(RACK.replace(before, after), encoding="utf-8")
+    rack = rack_in_force(path, state)
+    path.write_text("metros: [", encoding="utf-8")
+    assert rack_in_force(path, state) == rack
+
+
+def test_what_would_be_another_rack_is_not_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, state = tmp_path / "rack.yml", tmp_path / "state"
+    state.mkdir()
+    path.write_text(RACK, encoding="utf-8")
+    rack = rack_in_force(path, state)
+    # PyYAML writes 1.0e-07, which is a text in a rack file.
+    path.write_text(f"{RACK}    price_hour: 0.0000001\n", encoding="utf-8")
+    with caplog.at_level(logging.ERROR):
+        assert rack_in_force(path, state).plans != rack.plans
+    assert "rack-in-force.yml is not replaced" in caplog.text
+    path.write_text("metros: [", encoding="utf-8")
+    assert rack_in_force(path, state) == rack
+
+
 @pytest.mark.parametrize("left", ["none", "a key that reads", "a key of a project"])
 async def test_a_key_is_made_when_nobody_can_write(tmp_path: Path, left: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The server did not start without any (StopIteration), and no command made one."""

@@ -76,6 +76,10 @@ class Certificate:
         except CertificateError as error:
             LOG.error("the certificate of the API is not renewed, the one before is still in use: %s", error)  # noqa: TRY400 - its words suffice
             return
+        except Exception:
+            # Without the task that renews it the API would end with its certificate.
+            LOG.exception("the certificate of the API is not renewed, the one before is still in use")
+            return
         LOG.info("the certificate of the API is valid until %s UTC", f"{self.expires:%Y-%m-%d %H:%M}")
 
     async def keep_valid(self) -> None:

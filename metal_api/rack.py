@@ -141,7 +141,8 @@ def parsed(path: Path) -> Any:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
         raise RackError(path, [f"{place}{error.problem or error.context}"]) from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        # PyYAML lets errors of Python pass for values that are not of their tag, such as !!bool x, and for numbers of 5000 digits.
         raise RackError(path, [f"the file is not YAML: {error}"]) from None
 
 

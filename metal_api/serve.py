@@ -357,6 +357,9 @@ class MetalServer(Runnable):
                     await dnsmasq.update(hosts_of(world.store[Server]))
                 except DhcpError as error:
                     LOG.error("DHCP is not served, trying again at the next poll of Ironic: %s", error)  # noqa: TRY400 - its words suffice
+                except Exception:
+                    # As of a full disk: without this task servers that are enrolled later get no address.
+                    LOG.exception("the hosts of DHCP are not changed, trying again at the next poll of Ironic")
 
         self._ends_task(asyncio.create_task(follow(), name="hosts of DHCP"))
 
@@ -406,6 +409,10 @@ class MetalServer(Runnable):
             rack = await asyncio.to_thread(load, self._options.rack)
         except RackError as error:
             LOG.error("the rack file is not used, the one of the start is still in force: %s", error)  # noqa: TRY400 - its words suffice
+            return
+        except Exception:
+            # Without this task no later rack file is used.
+            LOG.exception("the rack file is not used, the one of the start is still in force")
             return
         if (rack.metros, rack.plans) != (self._rack.metros, self._rack.plans):
             LOG.error("metros or plans of %s have changed: restart the server to use them", self._options.rack)

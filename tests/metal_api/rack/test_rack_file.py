@@ -275,6 +275,9 @@ def test_a_password_that_others_can_read_is_refused_once(folder: Path) -> None:
         ("metros: []", "metros: has to have at least one metro"),
         ("servers: []", "metros is missing"),
         ("metros: !!python/object:os.system x", "could not determine a constructor"),
+        ("metros: !!bool x", "the file is not YAML: "),
+        ("metros: !!timestamp x", "the file is not YAML: "),
+        pytest.param(f"metros: {'1' * 5000}", "the file is not YAML: ", id="a number of 5000 digits"),
         ("a: &a {b: *a}", "line 1, column 1: aliases (*name) repeat values without end"),
         (
             "\n".join(["a: &a [x]", *(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghij")), "metros: *j"]),

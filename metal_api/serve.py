@@ -325,7 +325,7 @@ class MetalServer(Runnable):
             LOG.error("no API key of a user may write: stop the server, then run python -m metal_api key --state %s", options.state)
             (options.state / TOKEN).unlink(missing_ok=True)
         self._write_environment(world)
-        # Before any server is powered on: beside another DHCP server this one does not start.
+        # Before any server is powered on, which then finds DHCP if it can be served.
         await self._start_dhcp(world, machines)
         # Last, since operations that were interrupted go on at once.
         await world.start()
@@ -344,23 +344,28 @@ class MetalServer(Runnable):
         if not any(each.dhcp_interface for each in self._rack.metros):
             return
         dnsmasq = Dnsmasq(self._options.state / "dnsmasq", self._rack.metros, _boot_url(self._options))
-        try:
-            await dnsmasq.start(hosts_of(world.store[Server]))
-        except DhcpError as error:
-            raise StartError(str(error)) from None
         self._ends("DHCP", dnsmasq.stop)
+        reported = ""
+
+        async def serve_hosts() -> None:
+            nonlocal reported
+            try:
+                await dnsmasq.update(hosts_of(world.store[Server]))
+                reported = ""
+            except Exception as error:
+                # Also of a full disk: devices run on without DHCP, and need the API.
+                if repr(error) != reported:
+                    traceback = None if isinstance(error, DhcpError) else error
+                    text = "DHCP does not serve all servers, trying again at each poll of Ironic: %s"
+                    LOG.error(text, error, exc_info=traceback)  # noqa: TRY400 - the words of a DhcpError suffice
+                reported = repr(error)
 
         async def follow() -> None:
             while True:
                 await machines.next_poll()
-                try:
-                    await dnsmasq.update(hosts_of(world.store[Server]))
-                except DhcpError as error:
-                    LOG.error("DHCP is not served, trying again at the next poll of Ironic: %s", error)  # noqa: TRY400 - its words suffice
-                except Exception:
-                    # As of a full disk: without this task servers that are enrolled later get no address.
-                    LOG.exception("the hosts of DHCP are not changed, trying again at the next poll of Ironic")
+                await serve_hosts()
 
+        await serve_hosts()
         self._ends_task(asyncio.create_task(follow(), name="hosts of DHCP"))
 
     def reload(self) -> None:

@@ -88,7 +88,7 @@ class Dnsmasq:
         self._served: str | None = None
         self._configuration = self._folder / "dnsmasq.conf"
         self.log = self._folder / "dnsmasq.log"
-        self._program = shutil.which("dnsmasq", path=_SEARCHED) or ""
+        self._program = ""
         self._child = Child(
             "dnsmasq",
             # As the user that it is started as: it cannot change its groups in a user namespace.
@@ -103,6 +103,8 @@ class Dnsmasq:
 
     async def start(self, hosts: Iterable[Host]) -> None:
         """Serve ``hosts``, after a check that no other DHCP server answers on these networks. Raises :class:`DhcpError`."""
+        await self.stop()
+        self._program = shutil.which("dnsmasq", path=_SEARCHED) or ""
         if not self._program:
             raise DhcpError("DHCP needs dnsmasq: apt-get install dnsmasq-base")
         for name in (BIOS_FILE, UEFI_FILE):
@@ -125,13 +127,16 @@ class Dnsmasq:
         await self._serve(list(hosts))
 
     async def update(self, hosts: Iterable[Host]) -> None:
-        """Serve these hosts from now on. Raises :class:`DhcpError` if dnsmasq does not start again."""
+        """Serve these hosts from now on, after the checks of :meth:`start` if none are served. Raises :class:`DhcpError`."""
         hosts = list(hosts)
+        if self._served is None:
+            await self.start(hosts)
+            return
         text = hosts_text(hosts)
         if self._served == text:
             return
         pid = self._child.pid
-        if self._served is None or (leases := self._leases()) != kept_leases(leases, hosts):
+        if (leases := self._leases()) != kept_leases(leases, hosts):
             # It reads its leases at its start only.
             await self.stop()
             await self._serve(hosts)

@@ -62,13 +62,12 @@ def dnsmasq(outcomes: list[Exception | None]) -> type[Any]:
         def __init__(self, *_arguments: object) -> None:
             pass
 
-        async def start(self, _hosts: Iterable[Host]) -> None:
-            if (error := outcomes.pop(0)) is not None:
-                raise error
+        async def start(self, hosts: Iterable[Host]) -> None:
+            await self.update(hosts)
 
-        async def update(self, hosts: Iterable[Host]) -> None:
-            if outcomes:
-                await self.start(hosts)
+        async def update(self, _hosts: Iterable[Host]) -> None:
+            if outcomes and (error := outcomes.pop(0)) is not None:
+                raise error
 
         async def stop(self) -> None:
             pass
@@ -98,6 +97,18 @@ async def test_dhcp_goes_on_after_any_error(server: MetalServer, start_dhcp: Sta
     await server.stop()
     texts = [each.getMessage() + str(each.exc_info or "") for each in caplog.records]
     assert [word in text for word, text in zip(("No space left", "ProcessLookupError", "taken"), texts, strict=True)] == [True] * 3
+
+
+async def test_dhcp_that_cannot_be_served_stops_no_start(server: MetalServer, start_dhcp: Start, caplog: pytest.LogCaptureFixture) -> None:
+    """As after an edit of ``dhcp_interface``: the API and the boot service of running devices were gone, too."""
+    outcomes: list[Exception | None] = [*[DhcpError("no interface eno3")] * 3, DhcpError("another DHCP server"), None]
+    await start_dhcp(outcomes)
+    await until(lambda: not outcomes)
+    await server.stop()
+    assert caplog.messages == [
+        f"DHCP does not serve all servers, trying again at each poll of Ironic: {each}"
+        for each in ("no interface eno3", "another DHCP server")
+    ]
 
 
 async def test_a_rack_file_is_used_after_any_error_of_the_one_before(server: MetalServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,19 @@ def test_the_rack_file_is_read_again_at_sighup(server: Server, tmp_path: Path) -
     assert server.free() == 3
 
 
+def test_a_server_without_dhcp_serves_the_rest(tmp_path: Path, rack: FakeRack) -> None:
+    path = rack_file(tmp_path / "rack.yml", "127.90.8", 1)
+    path.write_text(path.read_text(encoding="utf-8").replace("{code: r1,", "{code: r1, dhcp_interface: typo0,"), encoding="utf-8")
+    server = Server(tmp_path, path, rack.ironic.access)
+    try:
+        server.start()
+        assert "there is no network interface typo0 (there are " in server.log()
+        server.until(lambda: server.free() == 1, what="its server is offered")
+        assert httpx.get(f"{server.boot_url}/boot.ipxe").status_code == 200
+    finally:
+        server.stop()
+
+
 def test_a_second_server_on_the_same_state_is_refused(server: Server) -> None:
     done = subprocess.run(server.command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1

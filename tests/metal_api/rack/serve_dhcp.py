@@ -33,16 +33,14 @@ METRO = RackMetro(
 
 async def main() -> None:
     dnsmasq = Dnsmasq(Path(sys.argv[1]), [METRO], "http://10.20.0.1:8080")
-    is_started = False
     try:
         while line := await asyncio.to_thread(sys.stdin.readline):
             hosts = [Host(*each.split(",")) for each in line.split()]
             try:
-                await (dnsmasq.update(hosts) if is_started else dnsmasq.start(hosts))
+                await dnsmasq.update(hosts)
             except DhcpError as error:
                 print(error, flush=True)
             else:
-                is_started = True
                 print("ready", dnsmasq.pid, flush=True)
     finally:
         await dnsmasq.stop()

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -81,6 +82,10 @@ class _Refusals:
         await asyncio.sleep(min(self._pace * 2**self._number, _LONGEST_PAUSE))
 
 
+RefusalsOf = defaultdict[str, _Refusals]
+"""The refusals of one operation, by requested provision state."""
+
+
 class IronicMachines:
     """``boot_url``: of the boot service, for machines. ``idle``, ``busy``: seconds between two polls while nothing waits for one, and while
     something does. ``patience``: seconds that an operation waits for an Ironic that does not answer.
@@ -92,8 +97,6 @@ class IronicMachines:
         self._idle, self._busy, self._patience = idle, busy, patience
         self._world: World | None = None
         self._nodes: dict[str, Node] = {}
-        # By node and requested provision state.
-        self._refusals: dict[tuple[str, str], _Refusals] = {}
         self._macs: dict[str, list[str]] = {}
         self._begun = self._ended = 0
         self._polled = asyncio.Event()
@@ -257,7 +260,7 @@ class IronicMachines:
 
     async def _deploy(self, device_id: str, node_id: str) -> None:
         """Bring a node to ``active``, from whatever state it is in, with a machine that boots."""
-        attempts = 0
+        attempts, refusals = 0, self._no_refusals()
         while True:
             node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
             state, name = node["provision_state"], node["name"]
@@ -288,7 +291,7 @@ class IronicMachines:
             self._of_world.service(Lifecycle).boot_again(device_id)
             await self._request(partial(self._client.change, node_id, self._boot_from(node)))
             self._boots(device_id)
-            if await self._provision(node, "active"):
+            if await self._provision(node, "active", refusals):
                 self._note(device_id, "server.deploying", f"Deployment of server {name} requested")
 
     def _boot_from(self, node: Node) -> list[dict[str, Any]]:
@@ -303,7 +306,7 @@ class IronicMachines:
 
     async def _undeploy(self, device_id: str, node_id: str) -> None:
         """Bring a node back to ``available``, cleaned, and without the device."""
-        failures = 0
+        failures, refusals = 0, self._no_refusals()
         is_released = is_cleaned = False
 
         def is_settled(each: Node) -> bool:
@@ -320,7 +323,7 @@ class IronicMachines:
                     if node["power_state"] == "power on":
                         # After a failed cleaning.
                         await self.power_off(device_id)
-                    await self._provision(node, "provide")
+                    await self._provision(node, "provide", refusals)
                     continue
                 if is_released:
                     if is_cleaned:
@@ -333,19 +336,19 @@ class IronicMachines:
                 is_released = True
             elif state in {"clean failed", "error"}:
                 failures, is_cleaned = failures + 1, False
-                await self._after_failed_undeployment(device_id, node, failures)
+                await self._after_failed_undeployment(device_id, node, failures, refusals)
             elif node["maintenance"]:
                 raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
             else:
                 if state == "active" and node["power_state"] == "power on":
                     # Not every deploy interface does that.
                     await self.power_off(device_id)
-                if await self._provision(node, "deleted"):
+                if await self._provision(node, "deleted", refusals):
                     # Ironic deletes the allocation with it.
                     is_released = True
                     self._note(device_id, "server.releasing", f"Power off and release of server {name} requested")
 
-    async def _after_failed_undeployment(self, device_id: str, node: Node, failures: int) -> None:
+    async def _after_failed_undeployment(self, device_id: str, node: Node, failures: int, refusals: RefusalsOf) -> None:
         """Record that a cleaning or the step before it failed, and request it again.
 
         Raises :class:`MachineError` after the last attempt, and in a maintenance that Ironic has not set for it.
@@ -360,14 +363,14 @@ class IronicMachines:
         if failures == ATTEMPTS:
             raise MachineError(f"server {name} cannot be {done} and is not offered: {_error(node)}")
         if not is_cleaning:
-            await self._provision(node, "deleted")
+            await self._provision(node, "deleted", refusals)
             return
         if node["maintenance"]:
             if node["fault"] != CLEAN_FAILURE:
                 # An operator has set it.
                 raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
             await self._request(lambda: self._client.change(node_id, [{"op": "replace", "path": "/maintenance", "value": False}]))
-        await self._provision(node, "manage")
+        await self._provision(node, "manage", refusals)
         await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
 
     async def _power(self, device_id: str, target: str) -> None:
@@ -416,28 +419,25 @@ class IronicMachines:
                 await refusals.pause(error)
             await self._poll_after_now()
 
-    async def _provision(self, node: Node, target: str) -> bool:
+    def _no_refusals(self) -> RefusalsOf:
+        return defaultdict(partial(_Refusals, self._busy, self._patience))
+
+    async def _provision(self, node: Node, target: str, refusals: RefusalsOf) -> bool:
         """Request a change of the provision state, and return whether it was accepted; if not, the caller goes on from the state it reads.
 
         Raises :class:`MachineError` when Ironic refuses it for good, or again and again.
         """
-        request = (node["uuid"], target)
         try:
-            await self._client.provision(*request)
+            await self._client.provision(node["uuid"], target)
         except IronicError as error:
             if not _is_passing(error):
                 after = await self._fresh(node["uuid"])
                 if after["provision_state"] == node["provision_state"]:
                     raise MachineError(f"server {node['name']}: {error}") from None
             LOG.info("server %s: %s is requested again if need be: %s", node["name"], target, error)
-            try:
-                await self._refusals.setdefault(request, _Refusals(self._busy, self._patience)).pause(error)
-            except BaseException:
-                # The next operation begins anew.
-                del self._refusals[request]
-                raise
+            await refusals[target].pause(error)
             return False
-        self._refusals.pop(request, None)
+        refusals.pop(target, None)
         return True
 
     async def _until(self, node_id: str, condition: Callable[[Node], bool]) -> Node:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
-from metal_api.ironic.client import IronicClient
+from metal_api.ironic import machines
+from metal_api.ironic.client import IronicClient, IronicError
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
@@ -58,6 +61,31 @@ async def test_a_reboot_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: 
     await _act(api, id_, "reboot")
     await api.until(lambda: ("reboot", id_) in api.machines.calls)
     assert requested == ["power off", "power off", "power on"]
+
+
+async def test_the_patience_of_an_operation_is_its_own(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ironic carries out a request whose answer is lost. Half an hour later the first 503 of a new operation on this node was its end."""
+    await api.offered(1)
+    provision, clock, late = IronicClient.provision, time.monotonic, 0.0
+    lost: list[str] = ["active"]
+    refused: list[str] = []
+
+    async def fails_once(self: IronicClient, node_id: str, target: str) -> None:
+        if late and not refused:
+            refused.append(target)
+            raise IronicError("no conductor", 503)
+        await provision(self, node_id, target)
+        if target in lost:
+            lost.remove(target)
+            raise IronicError("Ironic does not answer", 0)
+
+    monkeypatch.setattr(IronicClient, "provision", fails_once)
+    monkeypatch.setattr(machines, "time", SimpleNamespace(monotonic=lambda: clock() + late))
+    await _delete(api, (await api.active(hostname="w1"))["id"])
+    await api.until(lambda: api.free() == 1)
+    late = 10_000.0
+    assert (await api.active(hostname="w2"))["state"] == "active"
+    assert (lost, refused) == ([], ["active"])
 
 
 async def _interrupted_order(state: Path, rack: FakeRack) -> tuple[str, str]:

@@ -78,6 +78,11 @@ class Controller:
         assert code == 0, output
         return (self.folder / "found").read_text(encoding="utf-8") if (self.folder / "found").exists() else ""
 
+    def refused(self, playbook: Path, **variables: Any) -> str:
+        code, output = self.play(playbook, **variables)
+        assert code not in {0, -9}, output
+        return " ".join(output.split())
+
     def destroy(self) -> str:
         code, output = self.play(REPOSITORY / "destroy.yml", openshift_destroy_confirm=CLUSTER)
         assert code == 0, output
@@ -99,9 +104,8 @@ def controllers(sandbox: RunningSandbox, sandbox_environment: dict[str, str], tm
 
 def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], sandbox: RunningSandbox) -> None:
     one, other = controllers
-    # Only install.yml creates it; without it a cluster has nothing, and its deletion is complete.
-    assert one.find() == ""
-    assert "No project of the name of a cluster exists, so this cluster has nothing." in one.destroy()
+    # Only install.yml creates it. Without it nothing can be deleted.
+    assert "no cluster folder is left: nothing to delete." in one.destroy()
     assert named(sandbox) == []
 
     made = one.find(play_creates_project=True)
@@ -118,6 +122,21 @@ def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], s
     call(sandbox, "DELETE", f"virtual-networks/{network['id']}")
     one.destroy()
     assert named(sandbox) == []
+    assert "no cluster folder is left: nothing to delete." in one.destroy()
+
+
+def test_a_name_of_no_project_is_an_error(controllers: list[Controller]) -> None:
+    (one, _other) = controllers
+    assert "No project of the name of a cluster is visible to this token. Check metal_project_name" in one.refused(one.folder / "find.yml")
+
+
+def test_destroy_fails_without_the_project_of_a_cluster_folder(controllers: list[Controller]) -> None:
+    (one, _other) = controllers
+    folder = one.folder / "clusters" / CLUSTER
+    folder.mkdir(parents=True)
+    (folder / "project").write_text("of-the-cluster\n", encoding="utf-8")
+    text = one.refused(REPOSITORY / "destroy.yml")
+    assert "in the project of-the-cluster, and this run is for no project: check metal_project_id, metal_project_name" in text
 
 
 def test_ssh_keys_of_orders_are_deleted_with_the_project(controllers: list[Controller], sandbox: RunningSandbox) -> None:
@@ -157,16 +176,13 @@ def test_a_project_of_another_owner_is_used_and_kept(controllers: list[Controlle
 def test_an_ambiguous_name_is_an_error(controllers: list[Controller], sandbox: RunningSandbox) -> None:
     (one, _other) = controllers
     ids = sorted(call(sandbox, "POST", "projects", {"name": NAME})["id"] for _each in range(2))
-    code, output = one.play(one.folder / "find.yml")
-    assert code != 0
-    text = " ".join(output.split())
+    text = one.refused(one.folder / "find.yml")
     assert "2 projects have the name of a cluster" in text and all(each in text for each in ids)
     assert "metal_organization_id" in text
 
 
 def test_an_unknown_name_is_not_created_without_request(controllers: list[Controller], sandbox: RunningSandbox) -> None:
     (one, _other) = controllers
-    code, output = one.play(one.folder / "find.yml", play_creates_project=True, metal_project_create=False)
-    assert code != 0
-    assert "Set metal_project_create to true" in " ".join(output.split())
+    text = one.refused(one.folder / "find.yml", play_creates_project=True, metal_project_create=False)
+    assert "Set metal_project_create to true" in text
     assert named(sandbox) == []

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.e2e
 CHEAP = ("status.yml", "playbooks/approve.yml", "playbooks/evictions.yml")
 """Without preflight checks."""
 OTHERS = ("playbooks/start.yml", "playbooks/stop.yml", "scale.yml", "replace.yml")
+PROJECT = ("playbooks/unlock.yml", "playbooks/orphans.yml", "playbooks/validate.yml")
+"""Those that read the project and need no cluster in it."""
 PLAYBOOKS = [*CHEAP, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 
 
@@ -38,8 +40,8 @@ def empty_project(user: User) -> str:
     return str(project["id"])
 
 
-def refused(user: User, playbook: str, *texts: str, **variables: Any) -> None:
-    run = user.play(playbook, "-e", json.dumps(variables))
+def refused(user: User, playbook: str, *texts: str, without: tuple[str, ...] = (), **variables: Any) -> None:
+    run = user.play(playbook, "-e", json.dumps(variables), without=without)
     assert run.code not in {0, -9}, run.tail
     said = re.sub(r"\s+", " ", run.output)
     for text in texts:
@@ -51,6 +53,13 @@ def refused(user: User, playbook: str, *texts: str, **variables: Any) -> None:
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_a_project_without_the_cluster_is_refused(user: User, empty_project: str, playbook: str) -> None:
     refused(user, playbook, metal_project_id=empty_project, openshift_replace="master-0")
+
+
+@pytest.mark.parametrize("playbook", [*CHEAP, *(pytest.param(name, marks=pytest.mark.long) for name in (*OTHERS, *PROJECT))])
+def test_the_name_of_no_project_is_refused(user: User, playbook: str) -> None:
+    words = "No project of the name absent is visible to this token. Check metal_project_name"
+    by_name = {"metal_project_id": "", "metal_project_name": "absent"}
+    refused(user, playbook, words, without=("METAL_PROJECT_ID",), openshift_replace="master-0", **by_name)
 
 
 @pytest.mark.parametrize("playbook", CHEAP)

@@ -379,8 +379,9 @@ CHECKS: tuple[Check, ...] = (
         "device addresses",
         devices.addresses,
         expected="metal_ip_addresses unset, or with a public and a private IPv4 address: DNS records and clients of the cluster use the"
-        " public one",
-        advice="leave metal_ip_addresses unset, or add {address_family: 4, public: true} and {address_family: 4, public: false}",
+        " public one; every IP reservation in its ip_reservations exists, is approved and in the metro of the machine",
+        advice="leave metal_ip_addresses unset, or add {address_family: 4, public: true} and {address_family: 4, public: false}; correct"
+        " ip_reservations, or wait until the IP reservation is approved",
     ),
     Check(
         "device options",

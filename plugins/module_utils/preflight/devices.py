@@ -8,13 +8,16 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context, Machine
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
+    UnreadableError,
     counted,
     failed,
     listed,
@@ -34,6 +37,11 @@ def addresses(context: Context) -> Finding:
         for machine in context.machines_to_order
         if (problem := _address_problem(machine.get("ip_addresses")))
     ]
+    try:
+        problems += _block_problems(context)
+    except UnreadableError:
+        if not problems:
+            raise
     return passed_if(not problems, listed(problems) or "a public and a private IPv4 address for every device")
 
 
@@ -46,6 +54,32 @@ def _address_problem(requested: Any) -> str:
     kinds = {(str(each.get("address_family")), _is_true(each.get("public", True))) for each in requested}
     missing = [name for name, kind in (("public", ("4", True)), ("private", ("4", False))) if kind not in kinds]
     return f"gets no {' and no '.join(missing)} IPv4 address" if missing else ""
+
+
+def given_blocks(machine: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the IP reservations from which the device of a machine gets its addresses."""
+    given = [each.get("ip_reservations") or [] for each in mappings(machine.get("ip_addresses"))]
+    # Modules accept a list as text, too.
+    lists = [each.split(",") if isinstance(each, str) else each for each in given]
+    return list(dict.fromkeys(str(identity).strip() for each in lists if isinstance(each, Sequence) for identity in each))
+
+
+def _block_problems(context: Context) -> Iterator[str]:
+    """Yield why a device cannot get its addresses from the given block. Raises :class:`UnreadableError` if the blocks were not read."""
+    users: dict[str, list[Machine]] = {}
+    for machine in context.machines_to_order:
+        for identity in given_blocks(machine):
+            users.setdefault(identity, []).append(machine)
+    blocks = {block["id"]: block for block in context.read("device_blocks", "ip_reservations")} if users else {}
+    for identity, machines in users.items():
+        block = blocks.get(identity)
+        metros = sorted({place.metro for machine in machines for place in context.places_of(machine)})
+        if block is None:
+            problem = f"the project has no IP reservation {identity}"
+        elif not (problem := unusable(block)) and block.get("metro") and any(metro != block["metro"] for metro in metros):
+            problem = f"the IP reservation {identity} is in {block['metro']}, and machines are in {listed(metros)}"
+        if problem:
+            yield f"{problem} (metal_ip_addresses of {listed(machine['hostname'] for machine in machines)})"
 
 
 def _is_true(value: Any) -> bool:

@@ -45,7 +45,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import gateway_kind
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import plain_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.devices import orders_all_keys
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.devices import given_blocks, orders_all_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
@@ -111,13 +111,15 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
 
 def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
-    """Return the existing objects that the VLAN and MetalLB use, and the project's BGP configuration if the cluster speaks BGP."""
+    """Return the existing objects that the VLAN, MetalLB and devices use, and the project's BGP configuration if the cluster speaks BGP."""
     settings, readings = context.settings, dict[str, Reading]()
     if settings.get("machine_network") == "vlan":
         readings |= _existing_network(client, settings)
     if settings.get("metallb") and settings.get("metallb_reservation"):
         given = [str(settings["metallb_reservation"])]
         readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
+    if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
+        readings["device_blocks"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=blocks)
     if settings.get("metallb") or needs_bgp(context):
         readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     return readings

@@ -167,9 +167,11 @@ def wildcard(context: Context) -> Finding:
     if not answer:
         return not_checkable("not checked: no DNS server is known that answers for the nodes")
     queried = f"{answer['at']} was queried for {answer['name']}"
-    if not answer["addresses"]:
-        return passed(f"none: {queried}")
-    return failed(f"{queried}, which nobody has, and answered {'/'.join(answer['addresses'])}")
+    if answer["addresses"]:
+        return failed(f"{queried}, which nobody has, and answered {'/'.join(answer['addresses'])}")
+    if answer.get("problem"):
+        return not_checkable(f"{queried}, without an answer: {answer['problem']}")
+    return passed(f"none: {queried}")
 
 
 def resolver(context: Context) -> Finding:

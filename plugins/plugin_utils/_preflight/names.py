@@ -51,7 +51,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     ``dns`` (dns_rc_str or msg) of the updates; ``records`` by name (addresses, alias, texts: its ownership records, or problem when there
     was no answer);
     ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name);
-    ``wildcard`` (at: the server that was queried, name: one that nobody has, addresses: of that name).
+    ``wildcard`` (at: the server that was queried, name: one that nobody has, addresses: of that name, problem: why there was no answer).
     """
     if LIBRARY_ERROR is not None:
         raise AnsibleLookupError(f"The Python library dnspython is not installed on the controller: {LIBRARY_ERROR}")
@@ -80,7 +80,13 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     if asked := at or server:
         # A new one each time: resolvers keep answers.
         nobody = f"no-such-host-{secrets.token_hex(4)}.{_cluster(settings)}"
-        readings["wildcard"] = {"at": asked.name, "name": nobody, "addresses": asked.addresses([nobody])[nobody]}
+        answers = asked.answers([nobody])[nobody]
+        readings["wildcard"] = {
+            "at": asked.name,
+            "name": nobody,
+            "addresses": _values(answers),
+            "problem": max(answer.problem for answer in answers),
+        }
     return readings
 
 
@@ -99,7 +105,7 @@ class _Server:
 
     def addresses(self, names: list[str]) -> dict[str, list[str]]:
         """Return the addresses of each name, through aliases; none without an answer."""
-        return {name: sorted(value for answer in answers for value in answer.values) for name, answers in self._both(names).items()}
+        return {name: _values(answers) for name, answers in self.answers(names).items()}
 
     def records(self, names: list[str]) -> dict[str, dict[str, Any]]:
         """Return the records of each name: ``addresses``, or ``alias``, and ``texts``; ``problem`` is the error instead of an answer."""
@@ -112,10 +118,10 @@ class _Server:
                 "texts": list(texts[name].values),
                 "problem": max(answer.problem for answer in [*answers, texts[name]]),
             }
-            for name, answers in self._both(names).items()
+            for name, answers in self.answers(names).items()
         }
 
-    def _both(self, names: list[str]) -> dict[str, list[_Answer]]:
+    def answers(self, names: list[str]) -> dict[str, list[_Answer]]:
         """Return the answers for IPv4 and IPv6, by name."""
         with ThreadPoolExecutor() as pool:
             queries = {name: [pool.submit(self._query, name, kind) for kind in ("A", "AAAA")] for name in dict.fromkeys(names)}
@@ -152,6 +158,10 @@ class _Answer:
     values: tuple[str, ...] = ()
     alias: str = ""
     problem: str = ""
+
+
+def _values(answers: list[_Answer]) -> list[str]:
+    return sorted(value for answer in answers for value in answer.values)
 
 
 def _try_update(server: _Server, settings: Mapping[str, Any]) -> str:

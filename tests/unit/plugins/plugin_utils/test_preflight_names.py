@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_a_wildcard_record_is_found_by_a_name_that_nobody_has(named: Named) -> N
     for settings in ({}, by_resolver):
         assert names.collect(wanted(named.port, **settings))["wildcard"]["addresses"] == ["192.0.2.80"]
     named.update(f"*.{CLUSTER}", "A")
+
+
+def test_a_server_without_an_answer_is_not_one_without_a_wildcard_record() -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        reading = names.collect(wanted(port, dns_provider="none", resolver="127.0.0.1", resolver_port=port, timeout=0.2))["wildcard"]
+    assert reading["addresses"] == []
+    assert reading["problem"]
 
 
 class Moody(DynamicZone):

@@ -166,11 +166,11 @@ def ports(context: Context) -> Finding:
     results = reading.get("results") or []
     finding = _ports(context, [each for each in results if each["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
     published = [str(each["address"]) for each in results if (each["port"], each["answer"]) == (MACHINE_CONFIG_PORT, "open")]
-    if not published or finding.verdict != "passed":
+    if not published or finding.verdict == "failed":
         return finding
     return warning(
-        f"{listed(published)} port {MACHINE_CONFIG_PORT} is open to the controller: clients that reach it get the pull secret and the token"
-        " for node CSRs",
+        f"{finding.found}; {listed(published)} port {MACHINE_CONFIG_PORT} is open to the controller: clients that reach it get the pull"
+        " secret and the token for node CSRs",
         "let the load balancer accept connections to this port from the nodes alone",
     )
 

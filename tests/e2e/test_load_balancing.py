@@ -96,7 +96,7 @@ def own_load_balancer(user: User) -> Iterator[None]:
     environment = user.sandbox.environment
     settings = {
         "load_balancer_cluster": NAME,
-        "__load_balancer_resolver": f"nameserver dns {environment['OPENSHIFT_DNS_SERVER']}:{environment['OPENSHIFT_DNS_PORT']}",
+        "__load_balancer_nameserver": f"{environment['OPENSHIFT_DNS_SERVER']}:{environment['OPENSHIFT_DNS_PORT']}",
         "load_balancer_api_slots": 4,
         "load_balancer_ingress_slots": 4,
     }

@@ -70,6 +70,7 @@ DEFAULTS = {
     "registry_size": "100Gi",
     "load_balancer": "dns",
     "load_balancer_operating_system": "ubuntu_24_04",
+    "load_balancer_ingress_slots": 128,
     "dns_zone": "metal.test",
     "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "service_networks": ["172.30.0.0/16"],

@@ -286,7 +286,8 @@ CHECKS: tuple[Check, ...] = (
         "ingress",
         load_balancer.ingress,
         expected="a worker whose taints let routers run on it, or no worker; with openshift_ingress_pool a pool with a machine for each"
-        " router (openshift_ingress_replicas)",
+        " router (openshift_ingress_replicas); with openshift_load_balancer haproxy a slot for each machine that may run a router"
+        " (load_balancer_ingress_slots)",
         advice="set openshift_ingress_pool to a pool, whose taints routers then tolerate, or leave out openshift_node_taints for a pool;"
         " without routers the installation does not complete",
     ),

@@ -126,7 +126,14 @@ def _ingress_problems(context: Context) -> Iterator[str]:
     """Yield why the routers cannot run as openshift_ingress_pool and openshift_ingress_replicas say."""
     pool, replicas = context.text("ingress_pool"), context.text("ingress_replicas")
     able = len(_router_machines(context))
-    if replicas and not (replicas.isdecimal() and int(replicas) > 0):
+    slots = context.text("load_balancer_ingress_slots")
+    if context.text("load_balancer") == "haproxy" and slots.isdecimal() and able > int(slots):
+        yield (
+            f"routers may run on {counted(able, 'machine')}, and HAProxy has {counted(int(slots), 'slot')} for them: routers on others get"
+            f" no connections. Set openshift_ingress_pool to a pool of at most {slots} machines, or load_balancer_ingress_slots to at least"
+            f" {able}: this changes the userdata of load balancer devices, and existing ones keep their slots until they are created again"
+        )
+    elif replicas and not (replicas.isdecimal() and int(replicas) > 0):
         yield f"openshift_ingress_replicas is {replicas}: set it to 1 or more, since the installation does not complete without routers"
     elif pool == CONTROL_PLANE and context.groups["workers"]:
         yield "openshift_ingress_pool is control_plane, whose machines run no routers beside workers: set it to a pool of workers"

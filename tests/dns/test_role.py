@@ -294,6 +294,21 @@ def test_the_wait_for_records_made_by_hand_has_a_limit_and_none_in_check_mode(na
     assert code == 0, output[-4000:]
 
 
+@pytest.mark.debian("bind9")
+def test_devices_renamed_in_capitals_alone_stay_in_the_records(named: Named, cluster: Cluster) -> None:
+    by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port}
+    place = Place({}, {"openshift_dns_provider": "none", **by_hand}, dict, named.update)
+    project = cluster.sandbox.environment["METAL_PROJECT_ID"]
+    listed = call(cluster.sandbox, "GET", f"projects/{project}/devices")["devices"]
+    devices = [device for device in listed if device["hostname"].endswith(CLUSTER)]
+    for device in devices:
+        call(cluster.sandbox, "PUT", f"devices/{device['id']}", {"hostname": device["hostname"].capitalize()})
+    code, output = cluster.play(place, "main", arguments=("--check",), dns_machines=[device["hostname"] for device in devices])
+    assert code == 0, output[-4000:]
+    assert len(addresses(output, "api")) == 4
+    assert "; delete" not in output
+
+
 LINE = re.compile(r"^\s*(\S+)\. 60 IN (A|AAAA) (\S+)$", re.MULTILINE)
 
 

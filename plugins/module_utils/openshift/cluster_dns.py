@@ -59,6 +59,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
 
     The records of an adopted cluster's services lead to machines that are not managed, so they are in neither list.
     """
+    # The Metal API keeps capitals. Nodes and machines of the inventory have none.
+    devices = [{**device, "hostname": str(device["hostname"]).lower()} for device in devices]
     end = f".{cluster}"
     known = [name for name in dict.fromkeys([*removed, *(device["hostname"] for device in devices)]) if name.endswith(end)]
     if state == "absent":

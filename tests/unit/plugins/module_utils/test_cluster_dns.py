@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
     Key,
     Owner,
+    Record,
+    cluster_dns_records,
     expanded,
     foreign_record,
     owners_of,
@@ -93,3 +97,25 @@ def test_pointers_are_of_hosts_and_of_addresses_in_the_reverse_zone() -> None:
     ]
     (one,) = pointer_records([{"name": f"worker-0.{CLUSTER}", "values": ["2001:db8::1"]}], CLUSTER, "8.b.d.0.1.0.0.2.ip6.arpa")
     assert one["name"].startswith("1.0.0.0.")
+
+
+@pytest.mark.parametrize("rule", [{}, {"nodes": [{"name": f"worker-0.{CLUSTER}", "router": True, "may_run_router": True}]}])
+def test_a_device_renamed_in_capitals_alone_keeps_its_records(rule: dict[str, Any]) -> None:
+    """The Metal API keeps capitals, and host names of machines are in lower case."""
+
+    def records(*hostnames: str) -> list[Record]:
+        devices = [
+            {
+                "hostname": hostname,
+                "tags": [f"openshift-role={role}"],
+                "addresses": {"public_ipv4": f"192.0.2.{number}"},
+            }
+            for number, (hostname, role) in enumerate(zip(hostnames, ("control-plane", "worker"), strict=True), start=1)
+        ]
+        names = [f"master-0.{CLUSTER}", f"worker-0.{CLUSTER}"]
+        return cluster_dns_records(devices, CLUSTER, machines=names, workers=names[1:], bootstrap_complete=True, **rule)
+
+    desired = records(f"master-0.{CLUSTER}", f"worker-0.{CLUSTER}")
+    assert {"name": f"master-0.{CLUSTER}", "values": ["192.0.2.1"]} in desired
+    assert {"name": f"*.apps.{CLUSTER}", "values": ["192.0.2.2"]} in desired
+    assert records(f"Master-0.{CLUSTER}", f"WORKER-0.{CLUSTER.upper()}") == desired

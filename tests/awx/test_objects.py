@@ -129,7 +129,8 @@ def test_other_credentials_are_variables_of_the_collection(data: dict[str, Any])
     (store, running) = [kind for kind in data["controller_credential_types"] if "extra_vars" in kind["injectors"]]
     injected = store["injectors"]["extra_vars"]
     secrets = {field["id"] for field in store["inputs"]["fields"] if field.get("secret")}
-    assert {name for name in injected if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
+    named = {name.removeprefix(awx_surveys.PREFIX) for name in injected}
+    assert {name for name in named if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
     assert injected["openshift_state_store"] == "object_storage"
     # A text with several lines is a file.
     assert running["injectors"]["extra_vars"] == {"openshift_kubeconfig": "{{ tower.filename.kubeconfig }}"}

@@ -20,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.filter.survey_answers i
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.jobs import Variables, unsafe
-from tests.awx.objects import Item, RefusedError, launched, survey_of
+from tests.awx.objects import Item, RefusedError, inject, launched, read_objects, survey_of
 from tools import awx_surveys
 
 QUESTIONS: dict[str, Item] = {
@@ -116,6 +116,20 @@ def test_blank_answers_leave_inventory_and_template_as_they_are(tmp_path: Path, 
     assert set_variables(tmp_path, inventory, extra, dict.fromkeys(QUESTIONS, blank)) == {**inventory, **extra}
 
 
+@pytest.mark.parametrize("kind", [kind for kind in read_objects()["controller_credential_types"] if "extra_vars" in kind["injectors"]])
+def test_blank_fields_of_a_credential_leave_the_inventory_as_it_is(tmp_path: Path, kind: Item) -> None:
+    """AWX injects extra variables of blank fields, too."""
+    fields = {field["id"]: f"value of {field['id']}" for field in kind["inputs"]["fields"]}
+    required = {name: value for name, value in fields.items() if name in kind["inputs"]["required"]}
+    names = [variable_of(name) for name in kind["injectors"]["extra_vars"]]
+    assert set(names) <= set(VARIABLES)
+    inventory = {name: f"inventory's {name}" for name in names}
+    for given in (required, fields):
+        injected = inject(kind, given, tmp_path).variables
+        answered = {variable_of(name): value for name, value in injected.items() if value}
+        assert set_variables(tmp_path, inventory, {}, injected) == {**inventory, **answered}
+
+
 def test_answers_replace_what_the_inventory_sets(tmp_path: Path) -> None:
     """An answer is no template, and may be of the form of JSON or of a number."""
     texts = itertools.cycle(["worker-2, {{ lookup('pipe', 'id') }}", '{"worker": ["worker-0"]}', 3])
@@ -130,7 +144,7 @@ def test_an_answer_that_an_extra_variable_overrides_is_refused(tmp_path: Path) -
     with pytest.raises(AssertionError) as refusal:
         set_variables(tmp_path, {}, {"openshift_least_workers": 4}, same)
     text = " ".join(str(refusal.value).replace("\\n", " ").split())
-    assert "The survey answers openshift_least_workers with 3, but an extra variable sets it to 4, which has precedence" in text
+    assert "The survey or a credential sets openshift_least_workers to 3, but an extra variable sets it to 4, which has precedence" in text
 
 
 def test_what_awx_refuses_and_passes_on() -> None:

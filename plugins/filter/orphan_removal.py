@@ -12,7 +12,7 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns which of the chosen clusters can be deleted. A cluster is kept if it has a folder on the controller, if its newest object is too
-    young, if its lock is held, or if one of its devices is locked.
+    young, if its lock is held, if one of its devices is locked, or if it is expected.
 positional: _input, directory, names
 options:
   _input:
@@ -37,6 +37,17 @@ options:
       - Time in seconds since the creation of the newest object of a cluster that is deleted.
     type: int
     default: 86400
+  expected:
+    description:
+      - Names of clusters that are in use, and so are kept.
+    type: list
+    elements: str
+    default: []
+  in_job:
+    description:
+      - Whether this is a job of AWX, in which no cluster has a folder. V(all) is a problem then.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -67,7 +78,7 @@ _value:
       sample: []
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -77,10 +88,19 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
 
 
-def orphan_removal(clusters: Iterable[Mapping[str, Any]], directory: str, names: Any, *, min_age: int = 86400) -> dict[str, list[str]]:
+def orphan_removal(  # noqa: PLR0913 - the options of the filter, passed by keyword
+    clusters: Iterable[Mapping[str, Any]],
+    directory: str,
+    names: Any,
+    *,
+    min_age: int = 86400,
+    expected: Collection[str] = (),
+    in_job: bool = False,
+) -> dict[str, list[str]]:
     """Return ``names``, ``kept`` and ``problems``."""
     try:
-        return plan_removal(clusters, directory, names_of(names), min_age=int(min_age), now=datetime.now(UTC))
+        now = datetime.now(UTC)
+        return plan_removal(clusters, directory, names_of(names), min_age=int(min_age), now=now, expected=expected, in_job=in_job)
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         needed = "the input has to be clusters as metal_cluster_info returns them"
         raise AnsibleFilterError(f"orphan_removal: {needed}: {problem!r}") from problem

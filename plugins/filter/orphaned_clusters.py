@@ -27,10 +27,21 @@ options:
       - The folder on the controller with the folders of its clusters.
     type: path
     required: true
+  expected:
+    description:
+      - Names of clusters that are in use, and so are not listed.
+    type: list
+    elements: str
+    default: []
+  in_job:
+    description:
+      - Whether this is a job of AWX, in which no cluster has a folder, so that no command is returned.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
-- name: Print how to destroy clusters without a folder
+- name: Print the commands that destroy clusters without a folder
   ansible.builtin.debug:
     msg: "{{ (everywhere.clusters | equinix_metal.openshift.orphaned_clusters('clusters')).commands }}"
 """
@@ -46,7 +57,7 @@ _value:
       elements: str
       sample: [demo.metal.test]
     commands:
-      description: A command for each valid cluster name, with every word quoted for a shell.
+      description: A command for each valid cluster name, with every word quoted for a shell. None in a job.
       type: list
       elements: str
       sample: [ansible-playbook destroy.yml -e openshift_cluster_name=demo -e openshift_base_domain=metal.test]
@@ -63,12 +74,13 @@ _value:
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.orphans import KINDS, has_folder, is_cluster_name
 
+IN_JOB = "Nothing was changed. Each may be in use: name those in openshift_orphans_expected, and the others in openshift_orphans_delete."
 KEPT = "A cluster that is needed gets its folder back with openshift_kubeconfig or openshift_state_store: docs/recovery.md."
 
 
@@ -80,27 +92,31 @@ def destroy_command(name: str) -> str:
     return shlex.join(words)
 
 
-def orphaned_clusters(clusters: Iterable[Mapping[str, Any]], directory: str) -> dict[str, list[str]]:
-    """Return ``names``, ``commands``, ``malformed`` and ``lines`` of the clusters that have no folder in ``directory``."""
+def orphaned_clusters(
+    clusters: Iterable[Mapping[str, Any]], directory: str, *, expected: Collection[str] = (), in_job: bool = False
+) -> dict[str, list[str]]:
+    """Return ``names``, ``commands``, ``malformed`` and ``lines`` of the clusters that are not expected and have no folder here."""
     names: list[str] = []
-    commands: list[str] = []
+    valid: list[str] = []
     malformed: list[str] = []
     known = 0
     for cluster in clusters:
         name = str(cluster["name"])
-        if has_folder(name, directory):
+        if name in expected or has_folder(name, directory):
             known += 1
             continue
         names.append(printable(name, 100))
         if is_cluster_name(name):
-            commands.append(destroy_command(name))
+            valid.append(name)
         else:
             objects = [f"{title} {printable(each.get('id'), 64)}" for kind, title in KINDS.items() for each in cluster.get(kind) or []]
             malformed.append(f"'{names[-1]}': {', '.join(objects)}")
-    lines = [
-        f"{len(names)} of {len(names) + known} clusters have no folder in {directory}:",
-        "they are managed by another controller, or not managed any more.",
-    ]
+    commands = [] if in_job else [destroy_command(name) for name in valid]
+    share = f"{len(names)} of {len(names) + known} clusters"
+    if in_job:
+        lines = [f"{share} are not in openshift_orphans_expected, and a job of AWX has no folders of clusters:", *valid, IN_JOB]
+    else:
+        lines = [f"{share} have no folder in {directory}:", "they are managed by another controller, or not managed any more."]
     lines += [KEPT, "Nothing was changed. To destroy one that is not needed any more:", *commands] if commands else []
     lines += ["These tags are no cluster names. Check the objects that have them, and delete these by id:", *malformed] if malformed else []
     return {"names": names, "commands": commands, "malformed": malformed, "lines": lines}

@@ -137,9 +137,22 @@ def test_a_list_of_hosts_removes_any_other(awx: Awx, inventory: Inventory) -> No
     assert words in awx.run("playbooks/validate.yml", listed, extra=extra, timeout=300).flat
 
 
+@pytest.mark.usefixtures("workers")
 def test_the_schedule_of_orphans_ends_well(awx: Awx, inventory: Inventory) -> None:
     """A schedule answers no question, so AWX passes an empty text."""
-    awx.run("playbooks/orphans.yml", inventory, timeout=300).ended_well()
+    listed = awx.run("playbooks/orphans.yml", inventory, timeout=300).ended_well().flat
+    assert f"1 of 1 clusters are not in openshift_orphans_expected, and a job of AWX has no folders of clusters: {NAME}" in listed
+    assert "destroy.yml" not in listed
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_job_deletes_orphans_by_name_only(awx: Awx, inventory: Inventory) -> None:
+    survey = {"openshift_orphans_delete": "all", "openshift_orphans_confirm": NAME}
+    listed = copy.deepcopy(inventory)
+    listed["all"].setdefault("vars", {})["openshift_orphans_min_age"] = 0
+    awx.run("playbooks/orphans.yml", listed, survey=survey, timeout=300).refused(
+        "Nothing was deleted. openshift_orphans_delete is all, and a job of AWX has no folders of clusters"
+    )
 
 
 def test_a_limit_is_refused(awx: Awx, inventory: Inventory) -> None:

@@ -1670,8 +1670,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_orphans_delete",
             "list",
-            "Clusters that orphans.yml deletes, each as C(<name>.<domain>), or V(all) that can be deleted. They have no folder in "
-            "O(openshift_clusters_directory).",
+            "Clusters that orphans.yml deletes, each as C(<name>.<domain>), or V(all) that can be deleted, which a job of AWX refuses. "
+            "They have no folder in O(openshift_clusters_directory).",
             default=[],
             elements="str",
             options=("leave_orphans_delete",),
@@ -1696,7 +1696,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_orphans_expected",
             "list",
             "Clusters that orphans.yml expects, each as C(<name>.<domain>). If set, it fails when another cluster has something in the "
-            "project: for a scheduled job with a notification.",
+            "project: for a scheduled job with a notification. These clusters are not deleted.",
             default=[],
             elements="str",
             example=["demo.example.com"],

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Clusters without a folder on the controller, and which of them can be deleted.
 
+In a job of AWX no cluster has a folder, so there only ``openshift_orphans_expected`` says which clusters are in use.
+
 Cluster names come from tags, which every user of the project can write: they are untrusted.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -11,7 +13,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,10 @@ _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 CLUSTER_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})+")
 KINDS = {"devices": "device", "ip_reservations": "IP reservation", "virtual_networks": "VLAN", "metal_gateways": "gateway"}
 ALL = "all"
+ALL_IN_JOB = (
+    "openshift_orphans_delete is all, and a job of AWX has no folders of clusters, so this would choose clusters that are in use, too."
+    " Set it to the names of the clusters to delete"
+)
 
 
 def is_cluster_name(name: str) -> bool:
@@ -34,18 +40,30 @@ def has_folder(name: str, directory: str) -> bool:
     return is_cluster_name(name) and (Path(directory).expanduser() / name).is_dir()
 
 
-def plan_removal(
-    clusters: Iterable[Mapping[str, Any]], directory: str, names: Sequence[str], *, min_age: int, now: datetime
+def plan_removal(  # noqa: PLR0913 - the options of the filter, passed by keyword
+    clusters: Iterable[Mapping[str, Any]],
+    directory: str,
+    names: Sequence[str],
+    *,
+    min_age: int,
+    now: datetime,
+    expected: Collection[str] = (),
+    in_job: bool = False,
 ) -> dict[str, list[str]]:
     """Return the clusters to delete (``names``), those that are kept (``kept``, a line each), and ``problems``.
 
-    ``names``: the chosen clusters, or ``all``. A chosen cluster that must not be deleted is a problem; of ``all`` it is kept.
+    ``names``: the chosen clusters, or ``all``, which a job refuses. A chosen cluster that must not be deleted is a problem; of ``all`` it
+    is kept.
     """
+    if in_job and list(names) == [ALL]:
+        return {"names": [], "kept": [], "problems": [ALL_IN_JOB]}
     found = {str(cluster["name"]): cluster for cluster in clusters}
     chosen = sorted(found) if list(names) == [ALL] else list(dict.fromkeys(names))
     deleted, kept = [], []
     for name in chosen:
         reasons = list(_reasons(name, found.get(name), directory, min_age, now))
+        if name in expected:
+            reasons.insert(0, "it is in openshift_orphans_expected. Remove it there if it is not needed any more")
         if reasons:
             kept.append(f"{printable(name, 100)} is not deleted: {'; '.join(reasons)}")
         else:

@@ -76,6 +76,20 @@ def test_all_are_known(tmp_path: Path) -> None:
     assert (found["names"], found["commands"], found["malformed"]) == ([], [], [])
 
 
+def test_expected_clusters_are_known(tmp_path: Path) -> None:
+    found = orphaned_clusters([cluster("known.metal.test"), cluster("demo.metal.test")], str(tmp_path), expected=["known.metal.test"])
+    assert found["names"] == ["demo.metal.test"]
+
+
+def test_a_job_prints_no_command(tmp_path: Path) -> None:
+    """It has no folders of clusters, so a healthy one looks forgotten."""
+    found = orphaned_clusters([cluster("demo.metal.test"), cluster("$(x).b")], str(tmp_path), in_job=True)
+    assert (found["names"], found["commands"]) == (["demo.metal.test", "$(x).b"], [])
+    assert found["lines"][0] == "2 of 2 clusters are not in openshift_orphans_expected, and a job of AWX has no folders of clusters:"
+    assert not any("destroy" in line for line in found["lines"])
+    assert found["lines"][-1] == f"'$(x).b': device {ID}"
+
+
 def test_the_listing_shows_every_kind_and_escapes_what_the_api_returned() -> None:
     devices = [DEVICE, {**DEVICE, "hostname": "evil\nPLAY RECAP\x1b[31m", "locked": True}]
     blocks = [{"id": ID, "network": "192.0.2.0", "cidr": 29, "metro": None, "created_at": "2026"}, {"id": ID}]

@@ -20,8 +20,10 @@ def cluster(name: str = "old.test", created_at: str | None = OLD, **more: Any) -
     return {"name": name, "devices": [{"hostname": "a", "locked": False, "created_at": created_at}], "locks": [], **more}
 
 
-def plan(directory: Path, *clusters: dict[str, Any], names: tuple[str, ...] = ("all",), min_age: int = DAY) -> dict[str, list[str]]:
-    return plan_removal(clusters, str(directory), names, min_age=min_age, now=NOW)
+def plan(
+    directory: Path, *clusters: dict[str, Any], names: tuple[str, ...] = ("all",), min_age: int = DAY, **more: Any
+) -> dict[str, list[str]]:
+    return plan_removal(clusters, str(directory), names, min_age=min_age, now=NOW, **more)
 
 
 def test_an_old_cluster_without_a_folder_is_deleted(tmp_path: Path) -> None:
@@ -66,6 +68,21 @@ def test_a_cluster_with_a_folder_is_never_deleted(tmp_path: Path) -> None:
     found = plan(tmp_path, cluster(), names=("old.test",), min_age=0)
     assert found["names"] == []
     assert "Use destroy.yml" in found["problems"][0]
+
+
+def test_an_expected_cluster_is_never_deleted(tmp_path: Path) -> None:
+    of_all = plan(tmp_path, cluster(), cluster("other.test"), expected=("old.test",))
+    assert of_all["names"] == ["other.test"]
+    assert "old.test is not deleted: it is in openshift_orphans_expected" in of_all["kept"][0]
+    assert plan(tmp_path, cluster(), names=("old.test",), expected=("old.test",))["problems"] == of_all["kept"]
+
+
+def test_a_job_deletes_by_name_only(tmp_path: Path) -> None:
+    """It has no folders of clusters, so every healthy cluster would be one without."""
+    of_all = plan(tmp_path, cluster(), in_job=True)
+    assert (of_all["names"], of_all["kept"]) == ([], [])
+    assert "openshift_orphans_delete is all, and a job of AWX has no folders of clusters" in of_all["problems"][0]
+    assert plan(tmp_path, cluster(), names=("old.test",), in_job=True)["names"] == ["old.test"]
 
 
 def test_an_unknown_name_is_a_problem(tmp_path: Path) -> None:

@@ -827,6 +827,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "URL of the S3 service. Empty is Amazon S3.",
             default="",
             options=("boot_files_object_storage_endpoint",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_publish_open_endpoint",
@@ -835,6 +836,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "do not trust the CA of O(openshift_publish_endpoint).",
             default="",
             options=("boot_files_object_storage_open_endpoint",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_publish_ca",

@@ -366,8 +366,8 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "plain network",
         plain_network.plain_network,
-        expected="no setting that needs VLANs, private or elastic addresses, BGP, a spot market or images over HTTPS, in metros without"
-        " them, such as a rack of your own",
+        expected="no setting that needs VLANs, private or elastic addresses, BGP, a spot market, or boot scripts or images over HTTPS,"
+        " in metros without them, such as a rack of your own",
         advice="change these settings as the finding says; docs/your-own-rack.md lists what a rack of your own does not have",
     ),
     Check(

@@ -50,12 +50,18 @@ def _needs(context: Context) -> Iterator[str]:
         yield "metal_spot_instance needs a spot market: leave it unset"
     if any(machine.get("ip_addresses") for machine in context.machines_to_order):
         yield "metal_ip_addresses requests private addresses, and each device has one public IPv4 address: leave it unset"
-    mirror = context.text("image_mirror_url")
-    if not mirror.lower().startswith("http://"):
-        yield (
-            f"kernel and initramfs are at {mirror or 'https URLs'}, and the iPXE of servers of one's own (Debian 12) has no"
-            " HTTPS: set openshift_image_mirror_url to an http URL, such as the boot service's with /images"
-        )
+    for files, url, remedy in _firmware_downloads(context):
+        if not url.lower().startswith("http://"):
+            yield f"{files} are at {url}, and the iPXE of servers of one's own (Debian 12) has no HTTPS: set {remedy}"
+
+
+def _firmware_downloads(context: Context) -> Iterator[tuple[str, str, str]]:
+    """Yield what firmware downloads: the files, their URL and how to set an http one. Boot servers have http URLs."""
+    if context.text("publish") == "object_storage":
+        endpoint = context.text("publish_open_endpoint") or context.text("publish_endpoint") or "https URLs of Amazon S3"
+        yield "boot scripts", endpoint, "openshift_publish_open_endpoint to the http URL of the S3 service"
+    mirror = context.text("image_mirror_url") or "https URLs"
+    yield "kernel and initramfs", mirror, "openshift_image_mirror_url to an http URL, such as the boot service's with /images"
 
 
 def depends_on(context: Context) -> bool:

@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast
@@ -108,9 +109,20 @@ class RackServer:
 
 @dataclass(frozen=True)
 class Rack:
+    """``are_servers_known``: False for the metros and plans of a rack file that cannot be used now."""
+
     metros: tuple[RackMetro, ...]
     plans: tuple[RackPlan, ...] = ()
     servers: tuple[RackServer, ...] = ()
+    are_servers_known: bool = True
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(each.name for each in self.servers)
+
+    def may_have(self, name: str) -> bool:
+        """Return whether a server is in the rack file, as far as is known."""
+        return not self.are_servers_known or name in self._names
 
 
 def with_agent(rack: Rack, boot_url: str) -> Rack:

@@ -22,7 +22,7 @@ import ssl
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -70,8 +70,8 @@ TOKEN, CA, MEDIA, KEPT_RACK = "token", "tls/ca.pem", "media", "rack-in-force.yml
 MOST_CONNECTIONS, MOST_CONNECTIONS_OF_CLIENT = 2000, 128
 """Of each listener, and of one address there."""
 
-EMPTY_WITHIN = 300.0
-"""Seconds that the node of a server may take at the start with an empty Ironic; one that takes longer is enrolled later."""
+LOST_WITHIN = 300.0
+"""Seconds that the node of a server may take at the start if Ironic does not have it; one that takes longer is enrolled later."""
 
 OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
 
@@ -180,7 +180,7 @@ def rack_in_force(path: Path, state: Path) -> Rack:
         if not kept.exists():
             return load_rack(path)
         LOG.error("the metros and plans of the last start are in force, correct the file and reload it (SIGHUP): %s", error)  # noqa: TRY400
-        return load_rack(kept)
+        return replace(load_rack(kept), are_servers_known=False)
     # Without servers: it has no secrets, and names no files.
     _keep(rack, yaml.safe_dump({name: data[name] for name in ("metros", "plans") if data.get(name)}), kept)
     return rack
@@ -263,7 +263,6 @@ class MetalServer(Runnable):
         self._reloaded = asyncio.Event()
         self._metrics = Metrics()
         self._certificate: Certificate | None = None
-        self._is_ironic_empty = False
         # For each of the three listeners.
         self._descriptors = raise_descriptors() // 3
 
@@ -276,7 +275,13 @@ class MetalServer(Runnable):
             self._ends("database", partial(asyncio.to_thread, database.close))
             write_place(options.state, database.name)
         access = options.ironic or await self._start_ironic(boot_url)
-        machines = IronicMachines(IronicClient(access.connect(), self._metrics.ironic_call), boot_url=boot_url)
+        is_own = options.ironic is None
+        machines = IronicMachines(
+            IronicClient(access.connect(), self._metrics.ironic_call),
+            boot_url=boot_url,
+            # Nodes of another Ironic are the matter of its operator.
+            is_expected=lambda name: is_own and self._rack.may_have(name),
+        )
         self._ends("machines", machines.close)
         environment = Environment(
             boot_url=boot_url,
@@ -301,11 +306,11 @@ class MetalServer(Runnable):
         self._metrics.watch(world, lambda: machines.poll_age)
         world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})
         self._connect, self._world = access.connect, world
-        if self._is_ironic_empty and len(world.store[Server]):
-            # Before the first list of nodes, and before operations go on, which would find none.
-            LOG.info("creating the nodes of an empty Ironic")
-            await self._enrol(patience=EMPTY_WITHIN)
         try:
+            if is_own and self._rack.servers and (lost := await machines.lost(world)):
+                # Before operations go on, which would find no node.
+                LOG.info("creating the nodes of servers that Ironic does not have: %s", ", ".join(lost))
+                await self._enrol(patience=LOST_WITHIN)
             await machines.start(world)
         except IronicError as error:
             raise StartError(f"the Ironic at {access.url} cannot be used: {error}") from None
@@ -435,7 +440,6 @@ class MetalServer(Runnable):
             await ironic.start()
         except EmbeddedError as error:
             raise StartError(str(error)) from None
-        self._is_ironic_empty = ironic.is_empty
         url = self._options.state / "ironic" / "url"
         write_private(url, ironic.access.url + "\n")
         self._ends("URL of Ironic", partial(asyncio.to_thread, url.unlink))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from metal_api.accounts.record import Organization, Project
@@ -113,13 +113,16 @@ class Servers:
         if server is not None:
             self._world.store.put(replace(server, device_id=None))
 
-    def refresh(self, found: Iterable[FoundServer]) -> None:
-        """Take over what the backend reports now. Servers that it reports no longer are dropped, or kept as unavailable while in use."""
+    def refresh(self, found: Iterable[FoundServer], kept: Collection[str] = ()) -> None:
+        """Take over what the backend reports now. Servers that it reports no longer are dropped, or kept as unavailable while in use.
+
+        ``kept``: ids of those that are kept in any case, since the backend will report them again.
+        """
         reported = {each.id: each for each in found}
         with self._world.store.transaction():
             for server in list(self._table):
                 if server.id not in reported:
-                    self._gone(server)
+                    self._gone(server, is_kept=server.id in kept)
             taken = {each.address for each in self._table if each.address}
             devices = {mac: each for each in self._table if each.device_id is not None for mac in each.macs}
             for each in reported.values():
@@ -133,12 +136,14 @@ class Servers:
             metros.setdefault(server.plan, set()).add(server.metro)
         self._world.metros_of_servers = {plan: frozenset(codes) for plan, codes in metros.items()}
 
-    def _gone(self, server: Server) -> None:
-        if server.device_id is None:
+    def _gone(self, server: Server, *, is_kept: bool) -> None:
+        if server.device_id is None and not is_kept:
             self._drop_reservation(server)
             self._world.store.drop(server)
         else:
-            self._change(server, replace(server, unavailable="the backend does not list it any more"))
+            unavailable = replace(server, unavailable="the backend does not list it any more")
+            self._change(server, unavailable)
+            self._reserve(unavailable)
 
     def _put(self, found: FoundServer, taken: set[str], other: Server | None) -> None:
         """``taken``: addresses of servers. ``other``: the record of a device's server with a MAC address of this one."""

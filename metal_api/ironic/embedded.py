@@ -99,8 +99,6 @@ class EmbeddedIronic:
     def __init__(self, folder: Path, programs: Path, port: int, site: Site) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder, self._programs, self._port, self._site = folder.resolve(), programs, port, site
-        self.is_empty = False
-        """Whether the start has made an empty database: its nodes have to be created."""
         self._configuration = self._folder / "ironic.conf"
         self.log = self._folder / "ironic.log"
         password = self._folder / "password"
@@ -185,7 +183,6 @@ class EmbeddedIronic:
         if done.returncode:
             raise EmbeddedError(f"the database {database} of Ironic cannot be made: {done.stderr.strip()[-500:]}")
         made.write_text(versions, encoding="ascii")
-        self.is_empty = True
 
     def _settings(self) -> dict[str, dict[str, str]]:
         site, fake = self._site, self._site.fake_hardware

@@ -38,7 +38,9 @@ AT_ONCE: Final = 32
 
 _FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", *(each for each in nodes.INTERFACES if each not in NODE_FIELDS))
 _IDLE: Final = frozenset({"enroll", "manageable", "available", "inspect failed", "clean failed"})
-_TO_ADOPT: Final = frozenset({"enroll", "manageable", "adopt failed"})
+TO_ADOPT: Final = frozenset({"enroll", "manageable", "adopt failed"})
+"""Provision states of the node of a known device before it is active again."""
+
 _PORT_MARK: Final = {"metal": "rack"}
 """``extra`` of the ports that the rack file names: those are deleted when it names them no longer."""
 
@@ -493,7 +495,7 @@ class _Run:
         known = self._known.get(server.name)
         if known is None or not known.device_id:
             return False
-        return bool(node["instance_uuid"] == known.device_id and node["provision_state"] in _TO_ADOPT)
+        return bool(node["instance_uuid"] == known.device_id and node["provision_state"] in TO_ADOPT)
 
     async def _adopt(self, server: RackServer, node: Node) -> bool:
         """Make the node of a known device active again, whose machine runs on; return whether that was needed."""

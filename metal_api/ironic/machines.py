@@ -33,8 +33,9 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.events import record_event
 from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.ironic.enrolment import TO_ADOPT
 from metal_api.ironic.mapping import CLEAN_FAILURE, FREE, found
-from metal_api.servers import Servers
+from metal_api.servers import Server, Servers
 
 LOG = logging.getLogger(__name__)
 
@@ -89,10 +90,22 @@ RefusalsOf = defaultdict[str, _Refusals]
 class IronicMachines:
     """``boot_url``: of the boot service, for machines. ``idle``, ``busy``: seconds between two polls while nothing waits for one, and while
     something does. ``patience``: seconds that an operation waits for an Ironic that does not answer.
+
+    ``is_expected``: whether the node of the server of this name, if it is missing, will be created by enrolment, as after the loss of the
+    database of an Ironic of the server's own. Such a server keeps its record, and its device is not deleted.
     """
 
-    def __init__(self, client: IronicClient, *, boot_url: str, idle: float = 15.0, busy: float = 1.0, patience: float = 1800.0) -> None:
-        self._client = client
+    def __init__(  # noqa: PLR0913 - settings
+        self,
+        client: IronicClient,
+        *,
+        boot_url: str,
+        is_expected: Callable[[str], bool] = lambda _name: False,
+        idle: float = 15.0,
+        busy: float = 1.0,
+        patience: float = 1800.0,
+    ) -> None:
+        self._client, self._is_expected = client, is_expected
         self._boot_url = boot_url.rstrip("/")
         self._idle, self._busy, self._patience = idle, busy, patience
         self._world: World | None = None
@@ -117,6 +130,18 @@ class IronicMachines:
     def calls(self) -> Mapping[str, int]:
         """The calls of Ironic's API so far, by name."""
         return self._client.calls
+
+    async def lost(self, world: World) -> list[str]:
+        """Return the names of the servers whose node is missing, or is not yet as it was, after the loss of Ironic's database.
+
+        Raises :class:`IronicError` when Ironic does not answer.
+        """
+        nodes = {each["uuid"]: each for each in await self._client.nodes()}
+        return [
+            each.name
+            for each in world.store[Server]
+            if (node := nodes.get(each.id)) is None or (node["instance_uuid"] and node["provision_state"] in TO_ADOPT)
+        ]
 
     async def start(self, world: World) -> None:
         """Give the servers of all nodes to ``world``, and go on doing so; before the world starts, which continues operations on them.
@@ -174,10 +199,16 @@ class IronicMachines:
         await self.reboot(hw.device_id)
 
     async def remove(self, device_id: str) -> None:
-        node_id = self._server_of(device_id)
-        if node_id is None:
+        server = self._of_world.service(Servers).of_device(device_id)
+        if server is None:
             return
+        node_id = server.id
         node = await self._fresh(node_id, missing_is_error=False)
+        if not node and self._is_expected(server.name):
+            raise MachineError(
+                f"server {server.name} has no node in Ironic, so it is neither powered off nor cleaned: the log says why it is not "
+                "enrolled. Reload the rack file (SIGHUP) and delete the device again, or take a server that is gone out of the rack file"
+            )
         if not node:
             LOG.warning("device %s is deleted, and its node %s is not in Ironic any more", device_id, node_id)
             return
@@ -503,7 +534,8 @@ class IronicMachines:
         known = catalogue()
         plans, metros = set(known.plans), set(known.metros)
         servers = [found(node, self._macs.get(id_, []), plans=plans, metros=metros) for id_, node in nodes.items()]
-        self._of_world.service(Servers).refresh(servers)
+        missing = (each for each in self._of_world.store[Server] if each.id not in nodes)
+        self._of_world.service(Servers).refresh(servers, kept={each.id for each in missing if self._is_expected(each.name)})
         self._nodes, self._answered, self._ended = nodes, time.monotonic(), serial
         self._polled.set()
         self._polled = asyncio.Event()

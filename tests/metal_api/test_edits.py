@@ -164,7 +164,7 @@ def test_the_metros_and_plans_of_the_last_start_are_those_of_the_file(tmp_path: 
     path.write_text(RACK.replace(before, after), encoding="utf-8")
     rack = rack_in_force(path, state)
     path.write_text("metros: [", encoding="utf-8")
-    assert rack_in_force(path, state) == rack
+    assert rack_in_force(path, state) == replace(rack, are_servers_known=False)
 
 
 def test_what_would_be_another_rack_is_not_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -178,7 +178,7 @@ def test_what_would_be_another_rack_is_not_kept(tmp_path: Path, caplog: pytest.L
         assert rack_in_force(path, state).plans != rack.plans
     assert "rack-in-force.yml is not replaced" in caplog.text
     path.write_text("metros: [", encoding="utf-8")
-    assert rack_in_force(path, state) == rack
+    assert rack_in_force(path, state) == replace(rack, are_servers_known=False)
 
 
 @pytest.mark.parametrize("left", ["none", "a key that reads", "a key of a project"])

@@ -15,6 +15,7 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.ironic import machines
 from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.servers import Server
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
@@ -86,6 +87,38 @@ async def test_the_patience_of_an_operation_is_its_own(api: RackApi, monkeypatch
     late = 10_000.0
     assert (await api.active(hostname="w2"))["state"] == "active"
     assert (lost, refused) == ([], ["active"])
+
+
+async def test_a_server_whose_node_is_missing_keeps_its_record(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one whose BMC did not answer when the nodes were created again, until it is taken out of the rack file."""
+    await api.offered(2)
+    id_ = (await api.active(hostname="w1"))["id"]
+    servers = api.world.store[Server]
+    addresses = {each.id: each.address for each in servers}
+    monkeypatch.setattr(api.ironic, "_is_expected", lambda _name: True)
+    await asyncio.to_thread(api.rack.empty)
+    await api.until(lambda: [each.unavailable for each in servers] == ["the backend does not list it any more"] * 2)
+    assert {each.id: each.address for each in servers} == addresses
+    await _delete(api, id_, expected="failed")
+    assert api.world.store[Device][id_].server_id in addresses
+    monkeypatch.setattr(api.ironic, "_is_expected", lambda _name: False)
+    await api.until(lambda: len(servers) == 1)
+    await _delete(api, id_)
+    await api.until(lambda: not len(servers))
+
+
+async def test_servers_whose_nodes_are_not_as_they_were_are_enrolled_first(api: RackApi) -> None:
+    """A kill between the creation of the node of a device and its adoption leaves it so."""
+    used, free = await api.offered(2)
+    device = await api.active(hostname="w1")
+    if api.world.store[Device][device["id"]].server_id != used:
+        used, free = free, used
+    names = {each.id: each.name for each in api.world.store[Server]}
+    assert await api.ironic.lost(api.world) == []
+    for state in ("enroll", "manageable", "adopt failed"):
+        api.rack.set_in_database(used, provision_state=state)
+        api.rack.set_in_database(free, provision_state=state)
+        assert await api.ironic.lost(api.world) == [names[used]]
 
 
 async def _interrupted_order(state: Path, rack: FakeRack) -> tuple[str, str]:

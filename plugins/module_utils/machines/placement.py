@@ -130,27 +130,43 @@ def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place],
 
 
 def fill(pools: Sequence[Pool], capacity: Capacity) -> dict[str, Place]:
-    """Return the places of :func:`assign`; a pool that fits in no place as a whole fills its alternatives in their order."""
-    chosen, problems = assign(pools, capacity)
-    if not problems:
-        return chosen
-    left, chosen = dict(capacity), {}
-    for pool in _by_alternatives(pools):
+    """Return places for as many pools as a whole as possible; the others fill what is left of their alternatives, in their order.
+
+    Pools that fit in no place even alone are set aside, so that they do not end the search for the others. If that leaves more devices
+    without a place than to place one pool after the other, this is returned.
+    """
+    ordered = _by_alternatives(pools)
+    fitting = [pool for pool in ordered if _search([pool], capacity, Counter()) is not None]
+    steps = Counter[str]()
+    results = (_search(fitting, capacity, steps, skips) for skips in range(len(fitting) + 1))
+    found = next((result for result in results if result is not None), [])
+    whole = {name: place for pool, places in zip(fitting, found, strict=False) for name, place in zip(pool.names, places, strict=False)}
+    return max(_one_by_one(ordered, capacity, whole), _one_by_one(ordered, capacity, {}), key=len)
+
+
+def _one_by_one(pools: Sequence[Pool], capacity: Capacity, chosen: Mapping[str, Place]) -> dict[str, Place]:
+    """Return ``chosen`` and places for the other pools, one after the other; a pool that does not fit as a whole gets a part of them."""
+    found = dict(chosen)
+    left = _without(capacity, list(found.values()))
+    for pool in pools:
+        if found.keys() & set(pool.names):
+            continue
         places = _spread(pool, left) if pool.spread else _together(pool, left)
         if places is None:
             places = [place for place in pool.alternatives for _each in range(int(min(left.get(place, math.inf), len(pool.names))))]
-        chosen |= zip(pool.names, places, strict=False)
+        found |= zip(pool.names, places, strict=False)
         left = _without(left, places[: len(pool.names)])
-    return chosen
+    return found
 
 
 def _by_alternatives(pools: Sequence[Pool]) -> list[Pool]:
     return sorted(pools, key=lambda pool: len(pool.alternatives))
 
 
-def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str]) -> list[list[Place]] | None:
+def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str], skips: int = 0) -> list[list[Place]] | None:
     """Return the places of each pool, the first in the order of preference with which all have capacity; None if there are none.
 
+    ``skips``: number of pools that may have no places, the last ones first.
     Ends without a result after SEARCHED steps: hundreds of machines that are pools of their own have too many combinations.
     """
     if not pools:
@@ -161,11 +177,12 @@ def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str]) -> list[
     else:
         size = len(pool.names)
         candidates = [[place] * size for place in pool.alternatives if left.get(place, math.inf) >= size]
-    for places in candidates:
+    for places in [*candidates, *([[]] if skips else [])]:
         steps["searched"] += 1
         if steps["searched"] > SEARCHED:
             return None
-        if (found := _search(others, _without(left, places), steps)) is not None:
+        skips_left = skips - (len(places) < len(pool.names))
+        if (found := _search(others, _without(left, places), steps, skips_left)) is not None:
             return [places, *found]
     return None
 

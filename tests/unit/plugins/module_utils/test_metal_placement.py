@@ -143,11 +143,24 @@ def test_a_later_alternative_makes_room_for_another_pool(choose: Any) -> None:
     assert choose(pools, {DA: 2, AM: 0, SG: 2}) == {"a-0": DA, "a-1": DA, "b-0": SG, "b-1": SG}
 
 
+def test_a_pool_that_fits_nowhere_does_not_end_the_search_for_the_others() -> None:
+    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, SG, prefix="b"), pool(2, SG, prefix="c")]
+    chosen = fill(pools, {DA: 2, AM: 2, SG: 1})
+    assert chosen == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA, "c-0": SG}
+
+
+def test_the_fewest_pools_are_split_if_each_fits_alone_and_all_do_not() -> None:
+    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, SG, prefix="b"), pool(2, DA, SG, prefix="c")]
+    chosen = fill(pools, {DA: 2, AM: 2, SG: 1})
+    assert chosen == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA, "c-0": SG}
+
+
 def test_the_search_for_places_has_an_end() -> None:
     places = [Place(f"m{number}", SMALL) for number in range(10)]
     pools = [pool(2, *places, prefix=f"p{number}") for number in range(11)]
     chosen, problems = assign(pools, dict.fromkeys(places, 2))
     assert (len(chosen), len(problems)) == (20, 1)
+    assert len(fill(pools, dict.fromkeys(places, 2))) == 20
 
 
 def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:

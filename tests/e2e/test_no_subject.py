@@ -88,3 +88,11 @@ def test_the_folder_of_a_cluster_in_another_project_is_refused(user: User, empty
 def test_expected_clusters_that_do_not_exist_are_no_success(user: User, empty_project: str) -> None:
     words = f"None of the clusters in openshift_orphans_expected has anything here: {NAME}. Check metal_project_id"
     refused(user, "playbooks/orphans.yml", words, metal_project_id=empty_project, openshift_orphans_expected=[NAME])
+
+
+def test_no_lock_of_a_cluster_that_does_not_exist_is_no_success(user: User, empty_project: str) -> None:
+    lock = "00000000-0000-4000-8000-000000000000"
+    words = f"{NAME} does not exist: nothing in the project has the tag openshift-cluster={NAME}"
+    refused(user, "playbooks/unlock.yml", words, "Check metal_project_id", metal_project_id=empty_project, openshift_unlock=lock)
+    run = user.play("playbooks/unlock.yml", "-e", f"openshift_unlock={lock}").ended_well()
+    assert f"No run holds the lock of {NAME}." in run.output

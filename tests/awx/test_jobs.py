@@ -84,10 +84,10 @@ def test_validate_in_a_job_passes_with_an_exposed_folder(awx: Awx, inventory: In
     assert stale.artifacts["validate_report"]["failed"] == 1
 
 
-@pytest.mark.parametrize("playbook", ["status.yml", "playbooks/validate.yml"])
+@pytest.mark.parametrize("playbook", ["status.yml", "playbooks/validate.yml", "playbooks/unlock.yml", "playbooks/evictions.yml"])
 def test_an_inventory_that_was_not_synchronized_is_named(awx: Awx, playbook: str) -> None:
     empty = {"all": {"children": ["ungrouped"]}, "_meta": {"hostvars": {}}}
-    job = awx.run(playbook, empty, timeout=300)
+    job = awx.run(playbook, empty, has_survey=False, extra={"openshift_unlock": "an id"}, timeout=300)
     job.refused("The inventory of this job has no hosts", "Synchronize the source of the inventory")
 
 

@@ -28,6 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     not_checkable,
     passed,
     passed_if,
+    warning,
 )
 
 ALIAS_ADVICE = "remove the alias (CNAME), since a name with an alias cannot have an address, or choose another openshift_cluster_name"
@@ -41,6 +42,8 @@ GREATEST_TTL = 2**31 - 1
 """RFC 2181, 8; Route 53 has the same limit."""
 GREATEST_RECORDS: Mapping[str, int] = {"route53": 400}
 """Values of one record that a provider accepts (Route 53: quotas on records)."""
+BIND_RECORDS = 100
+"""BIND's default of ``max-records-per-type`` (since 9.18.28). It refuses an update with more by SERVFAIL."""
 SERVICE_TTLS: Mapping[str, tuple[int, int]] = {"cloudflare": (60, 86400)}
 """The TTLs that a service accepts, from its documentation."""
 
@@ -101,14 +104,18 @@ def ttl(context: Context) -> Finding:
 def record_sizes(context: Context) -> Finding:
     """Return whether the largest record of the cluster is accepted: ``nodes``, with all addresses of all machines."""
     provider = context.text("dns_provider")
+    addresses = 3 if context.text("machine_network") == "vlan" else 2
+    size = addresses * len(context.machines)
+    found = f"nodes.{context.cluster} has {size} values of {len(context.machines)} machines"
+    if provider == "rfc2136" and size > BIND_RECORDS:
+        return warning(
+            f"{found}; BIND accepts {BIND_RECORDS} by default",
+            f"set max-records-per-type in the options of BIND to at least {size}, if this is the DNS server",
+        )
     limit = GREATEST_RECORDS.get(provider)
     if limit is None:
         return passed(f"no limit of the provider {provider} is known")
-    addresses = 3 if context.text("machine_network") == "vlan" else 2
-    size = addresses * len(context.machines)
-    return passed_if(
-        size <= limit, f"nodes.{context.cluster} has {size} values of {len(context.machines)} machines; {provider} accepts {limit}"
-    )
+    return passed_if(size <= limit, f"{found}; {provider} accepts {limit}")
 
 
 def zone(context: Context) -> Finding:

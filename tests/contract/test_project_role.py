@@ -130,6 +130,13 @@ def test_a_name_of_no_project_is_an_error(controllers: list[Controller]) -> None
     assert "No project of the name of a cluster is visible to this token. Check metal_project_name" in one.refused(one.folder / "find.yml")
 
 
+def test_what_precedes_the_install_may_have_no_project_yet(controllers: list[Controller]) -> None:
+    (one, _other) = controllers
+    code, text = one.play(one.folder / "find.yml", play_precedes_project=True)
+    assert code == 0, text
+    assert "install.yml would create the project of a cluster." in text
+
+
 def test_destroy_fails_without_the_project_of_a_cluster_folder(controllers: list[Controller]) -> None:
     (one, _other) = controllers
     folder = one.folder / "clusters" / CLUSTER

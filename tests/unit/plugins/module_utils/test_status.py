@@ -25,7 +25,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     approval_rules,
     controller_addresses,
 )
-from tests.unit.plugins.module_utils.csr_cases import client, made
+from tests.unit.plugins.module_utils.csr_cases import client, key, made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 DOMAIN = "demo.metal.test"
@@ -375,7 +375,7 @@ def test_an_older_csr_of_a_machine_that_has_joined_is_no_finding() -> None:
     rules = approval_rules(SETTINGS, [device("worker-0", created_at="2026-11-23T11:50:00Z")], [full("worker-0")])
     objects = []
     for number, moment in enumerate(("2026-11-23T11:55:00Z", "2026-11-23T11:57:00Z")):
-        request = client(made(f"system:node:{full('worker-0')}"))
+        request = client(made(f"system:node:{full('worker-0')}", signed_with=key(str(number))))
         request["metadata"] |= {"name": f"csr-{number}", "uid": str(number), "creationTimestamp": moment}
         objects.append(request)
     verdicts = [verdict for verdict in decide([assess(each, rules) for each in objects], rules, [], NOW) if verdict.decision == "wait"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import http.client
 import ipaddress
@@ -125,6 +126,16 @@ def test_a_server_that_was_killed_is_started_again(published: Published) -> None
             time.sleep(0.05)
         published.wait(published.http_port)
         assert published.get("/x86_64.ipxe") == (200, b"#!ipxe\n")
+
+
+def test_it_ends_when_all_its_processes_are_told_to(published: Published) -> None:
+    """As by systemd. A child that had the signal twice was taken for killed and started again, and nothing ended it any more."""
+    (child,) = Path(f"/proc/{published.process.pid}/task/{published.process.pid}/children").read_text(encoding="ascii").split()
+    for _time in range(3):
+        for number in (int(child), published.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGTERM)
+    assert published.process.wait(timeout=30) == 0
 
 
 def test_open_files_are_for_everybody_and_only_they(published: Published) -> None:

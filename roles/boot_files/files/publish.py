@@ -207,15 +207,11 @@ def is_current(folder: Path, initial: bytes) -> bool:
 
 
 def serve(folder: Path, initial: bytes) -> None:
-    """Serve until SIGTERM, or until the settings are deleted or changed."""
+    """Serve until SIGTERM, which is blocked, or until the settings are deleted or changed."""
     settings = json.loads(initial)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-
     start(settings["bind_address"], settings["http_port"], open_handler(folder, settings["id"]))
     secret: Server | None = None
-    while not ended.wait(POLL_INTERVAL) and is_current(folder, initial):
+    while signal.sigtimedwait({signal.SIGTERM}, POLL_INTERVAL) is None and is_current(folder, initial):
         # The folder may be deleted at any moment.
         with contextlib.suppress(FileNotFoundError):
             if secret is None and (folder / "tls" / "server.crt").exists():
@@ -227,14 +223,15 @@ def main() -> int:
     """Serve in a child, again after a signal has ended it, and return its exit code."""
     folder = Path(sys.argv[1])
     initial = (folder / "settings.json").read_bytes()
-    while is_current(folder, initial):
-        # Neither is ended by a signal before its handler is there, which the other one would outlive.
+    ended: list[int] = []
+    while not ended and is_current(folder, initial):
+        # The child reads it and is never ended by it: systemd sends it to both, so that it has it twice, and would be taken for killed.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         child = os.fork()
         if child == 0:
             serve(folder, initial)
             return 0
-        signal.signal(signal.SIGTERM, functools.partial(_pass_on, child))
+        signal.signal(signal.SIGTERM, functools.partial(_end, child, ended))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code >= 0:
@@ -243,8 +240,11 @@ def main() -> int:
     return 0
 
 
-def _pass_on(child: int, number: int, _frame: object) -> None:
-    os.kill(child, number)
+def _end(child: int, ended: list[int], number: int, _frame: object) -> None:
+    ended.append(number)
+    # It may have ended already.
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, number)
 
 
 if __name__ == "__main__":

@@ -88,12 +88,12 @@ class Load:
     async def client(self, number: int) -> None:
         async with self.process.client() as client:
             with contextlib.suppress(httpx.TransportError):
-                last = None
+                kept: list[str] = []
                 for turn in range(1000):
-                    last = await self.turn(client, f"n{number}-{turn}", last)
+                    await self.turn(client, f"n{number}-{turn}", kept)
 
-    async def turn(self, client: httpx.AsyncClient, name: str, last: str | None) -> str:
-        """``last``: the device of the turn before, deleted now if it exists already."""
+    async def turn(self, client: httpx.AsyncClient, name: str, kept: list[str]) -> None:
+        """``kept``: the devices of earlier turns. The oldest is deleted, once it is active: a busy computer needs some turns for it."""
         device = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "hostname": name}
         block = await self.make(client, "ips", {"type": "public_ipv4", "quantity": 2, "metro": "da", "details": name})
         vlan = await self.make(client, "virtual-networks", {"metro": "da", "description": name})
@@ -108,15 +108,15 @@ class Load:
             assert (await client.delete(f"{root}{path}/{id_}")).status_code == 204
             self.released.add(id_)
             self.answers += 1
-        if last is not None:
-            self.perhaps_released.add(last)
-            answer = await client.delete(f"{root}devices/{last}")
+        if kept:
+            self.perhaps_released.add(kept[0])
+            answer = await client.delete(f"{root}devices/{kept[0]}")
             assert answer.status_code in {204, 422}, answer.text
             if answer.status_code == 422:
-                self.perhaps_released.discard(last)
+                self.perhaps_released.discard(kept[0])
             else:
-                self.ended.add(last)
-        return device_id
+                self.ended.add(kept.pop(0))
+        kept.append(device_id)
 
     async def make(self, client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> str:
         answer = await client.post(f"/{path}", json=body)

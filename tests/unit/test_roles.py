@@ -77,3 +77,10 @@ def used_entry_points() -> list[tuple[str, str]]:
 def test_entry_points_of_playbooks_have_argument_specs(role: str, entry: str) -> None:
     if "{{" not in entry:
         assert entry in read(ROOT / "roles" / role / "meta" / "argument_specs.yml")["argument_specs"]
+
+
+def test_preflight_counts_the_slots_that_the_load_balancer_has() -> None:
+    """Roles have no defaults in common, and validate has to know that of the role load_balancer."""
+    slots = read(ROOT / "roles" / "load_balancer" / "defaults" / "main.yml")["load_balancer_ingress_slots"]
+    setting = read(ROOT / "roles" / "validate" / "vars" / "main.yml")["__validate_own"]["load_balancer_ingress_slots"]
+    assert setting == f"{{{{ load_balancer_ingress_slots | default({slots}) }}}}"

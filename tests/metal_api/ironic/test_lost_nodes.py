@@ -56,16 +56,22 @@ def kill_with_an_empty_database(server: Server) -> None:
     server.kill()
 
 
-@pytest.mark.parametrize("lost", ["other versions", "no folder", "other versions, and a kill before any node was created"])
-def test_nodes_are_created_again_and_those_in_use_adopted(server: Server, lost: str) -> None:
-    """SQLite cannot be migrated by Ironic: an upgrade ended in a server that did not start."""
+def deployed(server: Server) -> str:
+    """Order a device, wait until its server is deployed and runs, and return its id."""
     firmware = Firmware(access(server).connect(), server.boot_url)
     try:
-        id_ = server.order(hostname="w1").json()["id"]
+        id_ = str(server.order(hostname="w1").json()["id"])
         server.until(lambda: server.devices() == {"w1": "active"}, 100, what="the device is active")
         server.until(lambda: "active" in {each[1] for each in nodes(server).values()}, 60, what="deployed")
     finally:
         firmware.close()
+    return id_
+
+
+@pytest.mark.parametrize("lost", ["other versions", "no folder", "other versions, and a kill before any node was created"])
+def test_nodes_are_created_again_and_those_in_use_adopted(server: Server, lost: str) -> None:
+    """SQLite cannot be migrated by Ironic: an upgrade ended in a server that did not start."""
+    id_ = deployed(server)
     before = nodes(server)
     address = server.api.get(f"/devices/{id_}").json()["ip_addresses"][0]["address"]
     assert server.process is not None
@@ -92,13 +98,7 @@ def test_nodes_are_created_again_and_those_in_use_adopted(server: Server, lost: 
 
 def test_no_server_is_lost_while_the_rack_file_cannot_be_used(server: Server, tmp_path: Path) -> None:
     """Free servers lost their records, and a deletion succeeded without power off and cleaning."""
-    firmware = Firmware(access(server).connect(), server.boot_url)
-    try:
-        id_ = server.order(hostname="w1").json()["id"]
-        server.until(lambda: server.devices() == {"w1": "active"}, 100, what="the device is active")
-        server.until(lambda: "active" in {each[1] for each in nodes(server).values()}, 60, what="deployed")
-    finally:
-        firmware.close()
+    id_ = deployed(server)
     before = nodes(server)
     assert server.process is not None
     server.process.terminate()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +98,14 @@ def test_the_libraries_are_those_of_the_python_that_runs_modules(tmp_path: Path)
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
     bare.chmod(0o755)
     assert {"kubernetes", "packet", "yaml"} <= set(controller.read_python(str(bare))["missing"])
+
+
+def test_all_libraries_that_every_cluster_needs_are_checked() -> None:
+    """Those of single DNS providers and publishing methods are not: a cluster may do without."""
+    lines = (SERVER.parents[3] / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    needed = {re.split(r"[<>=]", line)[0] for line in lines if line and not line.startswith("#")} - {"octodns", "boto3", "botocore"}
+    distributions = packages_distributions()
+    assert needed <= {name for library in controller.LIBRARIES for name in distributions[library]}
 
 
 @pytest.mark.parametrize("wanted", ["auto", "auto_silent", "auto_legacy"])

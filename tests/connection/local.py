@@ -3,7 +3,7 @@
 Most of the time of a task with a module of ansible-core or of another collection is Python's start and its imports, a quarter of a second
 of CPU, and the tests play thousands of them. The fork has both already. All that a module sees is the same but for that: its arguments, its
 environment and its output. Everything that is no such call takes the usual way: other commands, another Python, other users, background
-tasks, ANSIBLE_KEEP_REMOTE_FILES.
+tasks, ANSIBLE_KEEP_REMOTE_FILES, a play that does not find the collection.
 
 ``tests/conftest.py`` chooses this plugin. What plays as users do is without it: the end-to-end test of the installation, the demo,
 molecule, the integration targets, and the matrix of versions of ansible-core.
@@ -18,7 +18,10 @@ from typing import Any
 
 from ansible.plugins import connection
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _module_process
+try:
+    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import run_in_fork
+except ImportError:  # run where the collection is not on Ansible's path
+    run_in_fork = None  # type: ignore[assignment]
 
 DOCUMENTATION = """
 name: local
@@ -52,10 +55,10 @@ class Connection(Local):  # type: ignore[misc]  # ansible-core has no type infor
 
     def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
         """Return the exit code, stdout and stderr of a command."""
-        if in_data is None or cmd != PIPELINED or self.become:
+        if in_data is None or cmd != PIPELINED or self.become or run_in_fork is None:
             answer: tuple[int, bytes, bytes] = super().exec_command(cmd, in_data, sudoable)
             return answer
-        done = _module_process.run_in_fork(lambda: _run(in_data), b"", {})
+        done = run_in_fork(lambda: _run(in_data), b"", {})
         return done["rc"], done["stdout"].encode(errors="surrogateescape"), done["stderr"].encode(errors="surrogateescape")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible import constants
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import controller, mirror
 
@@ -110,9 +111,11 @@ def test_all_libraries_that_every_cluster_needs_are_checked() -> None:
 
 @pytest.mark.parametrize("wanted", ["auto", "auto_silent", "auto_legacy"])
 def test_an_unset_interpreter_is_the_one_that_ansible_finds(wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "python3.13").symlink_to(sys.executable)
+    # The newest one that this version of ansible-core looks for.
+    newest = tmp_path / constants.config.get_config_value("INTERPRETER_PYTHON_FALLBACK")[0]
+    newest.symlink_to(sys.executable)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert controller.read_python(wanted)["interpreter"] == str(tmp_path / "python3.13")
+    assert controller.read_python(wanted)["interpreter"] == str(newest)
 
 
 def test_an_interpreter_that_cannot_be_run_says_so(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ description:
     sets and pods that have finished are left alone. So are pods that tolerate the cordon and came back after they were evicted.
   - While it waits (O(progress_interval)), each pod that is left is named with its reason, such as the disruption budget that does not
     allow its eviction, the end of its grace period or its finalizers. The same is in the error when the time is over.
-  - The kubelet of a Node that is unreachable cannot confirm that a pod has ended. A pod of such a Node is waited for until
-    O(unreachable_grace) seconds after the end of its grace period, then it is reported in RV(remaining_pods) and as a warning.
+  - The kubelet of a Node that is unreachable gives no pod its grace period, and cannot confirm that one has ended. A pod of such a Node
+    gets one second, and is waited for until O(unreachable_grace) seconds after that. Then it is reported in RV(remaining_pods) and as a
+    warning.
   - A Node that is cordoned by this module gets the annotation C(equinix-metal.openshift/cordoned). When a drain fails, the Nodes that
     have it are uncordoned, and Nodes that another user has cordoned stay cordoned.
   - A Node that does not exist has nothing to drain and is no error, see RV(absent).
@@ -66,7 +67,7 @@ options:
     default: false
   unreachable_grace:
     description:
-      - Seconds beyond its grace period for which a pod is waited for whose Node is unreachable.
+      - Seconds beyond its grace period of one second for which a pod is waited for whose Node is unreachable.
     type: float
     default: 300
   accept_loss:

@@ -260,7 +260,7 @@ def test_pods_of_an_unreachable_node_are_drained_after_the_grace_period(
 ) -> None:
     """Its kubelet confirms nothing: after a time the end of the machine has to do."""
     cluster.register("a", ready=None)
-    cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 1})
+    cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 3600})
     result = play("node_drain", **options(cluster, "a", seconds=6, unreachable_grace=grace))
     assert result["failed"] is not drained
     if drained:

@@ -319,13 +319,10 @@ def test_the_minimum_of_schedulable_workers_is_kept(cluster: Cluster) -> None:
 
 
 def test_no_machine_is_removed_without_a_control_plane_quorum(cluster: Cluster) -> None:
+    """Without a quorum of etcd the API answers nothing: nobody knows which pods would be lost."""
     cluster.want(1)
     cluster.user.switch("power_off", "master-1", "master-2")
-    until(lambda: cluster.user.nodes("Unknown") == ["master-1", "master-2"], within=240, what="two masters are unreachable")
-    refused(
-        cluster.scale(),
-        "Only 1 of 3 control plane nodes is Ready. More than half have to be Ready before worker-2.demo.metal.test can be",
-    )
+    refused(cluster.scale(), "the cluster's API does not answer")
     cluster.user.switch("power_on", "master-1", "master-2")
     until(lambda: len(cluster.user.nodes()) == 6, within=240, what="all nodes are Ready")
     assert cluster.has("worker-2")

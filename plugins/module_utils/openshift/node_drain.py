@@ -133,10 +133,16 @@ class Rules:
     unreachable_grace: float
     longest_grace_period: int | None = None
 
-    def grace_of(self, pod: Pod) -> int | None:
-        """Return the grace period to evict a pod with, None for its own."""
+    def grace_of(self, pod: Pod, node: Node | None = None) -> int | None:
+        """Return the grace period to evict a pod with, None for its own.
+
+        The kubelet of an unreachable Node gives a pod none, and an hour as of the routers would only delay the end of the machine. Like the
+        Machine API of OpenShift: a second.
+        """
         if self.grace_period is not None:
             return self.grace_period
+        if node is not None and node.unreachable:
+            return min(1, int(pod.grace_period))
         return self.longest_grace_period if self.longest_grace_period is not None and pod.grace_period > self.longest_grace_period else None
 
 
@@ -152,13 +158,13 @@ def objections(pods: Iterable[Pod], rules: Rules) -> list[str]:
     return texts
 
 
-def is_due(pod: Pod, rules: Rules, started: datetime) -> bool:
+def is_due(pod: Pod, rules: Rules, started: datetime, node: Node | None = None) -> bool:
     """Return whether a pod is to be evicted now: not one that is terminating, unless it was given a longer grace period than it is to have.
 
     A pod that tolerates the cordon and was created since is another one in place of an evicted pod, and would be so again.
     """
     if pod.due is not None:
-        grace = rules.grace_of(pod)
+        grace = rules.grace_of(pod, node)
         return grace is not None and grace < pod.grace_period
     return not is_back(pod, started)
 
@@ -282,7 +288,7 @@ class Drain:
         self._set_schedulable()
         self._started = self._started or self._client.now()
         refusals: dict[str, str] = {}
-        due = [pod for pod in pods if is_due(pod, self._rules, self._started)]
+        due = [pod for pod in pods if is_due(pod, self._rules, self._started, self._nodes.get(pod.node))]
         if self._client.read_only:
             # Check mode predicts that every eviction is accepted and every pod ends.
             self._evicted, self._changed = [pod.title for pod in due], self._changed or bool(due)
@@ -407,7 +413,7 @@ class Drain:
     def _evict_one(self, pod: Pod) -> str | ClusterRefusedError:
         """Evict a pod; return nothing when the eviction was accepted, why it was refused, or the refusal that no other try changes."""
         try:
-            self._client.evict(pod.namespace, pod.name, pod.uid, self._rules.grace_of(pod))
+            self._client.evict(pod.namespace, pod.name, pod.uid, self._rules.grace_of(pod, self._nodes.get(pod.node)))
         except ClusterUnreachableError as problem:
             # It may have had its effect; the list of pods that is read next says so.
             self._unsure_pods[pod.uid] = pod.title

@@ -86,6 +86,19 @@ def test_a_longest_grace_period_shortens_longer_ones_only() -> None:
     )
 
 
+def test_a_pod_of_an_unreachable_node_gets_a_second() -> None:
+    """An hour, as the routers have, would be waited for in vain."""
+    router = read_pod(pod(spec={"terminationGracePeriodSeconds": 3600}))
+    gone, well = reported("Unknown"), reported("True")
+    assert (RULES.grace_of(router, gone), RULES.grace_of(router, well)) == (1, None)
+    assert replace(RULES, longest_grace_period=20).grace_of(router, gone) == 1
+    assert replace(RULES, grace_period=40).grace_of(router, gone) == 40
+    # The API server may have begun to delete it when its Node became unreachable, with its own grace period.
+    evicted = read_pod(terminating(3000))
+    assert (is_due(evicted, RULES, NOW, gone), is_due(evicted, RULES, NOW, well)) == (True, False)
+    assert RULES.grace_of(read_pod(pod(spec={"terminationGracePeriodSeconds": 0})), gone) == 0
+
+
 def test_pods_with_data_to_lose_are_named_before_any_eviction() -> None:
     alone = read_pod(pod({"ownerReferences": [], "name": "one"}))
     local = read_pod(pod({"name": "two"}, {"volumes": [{"name": "cache", "emptyDir": {}}, {"name": "conf", "configMap": {}}]}))

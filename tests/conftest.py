@@ -21,6 +21,8 @@ BUFFERING = "PYTHONUNBUFFERED"
 """With it all output arrives at once, also what users without it would never see."""
 CONNECTION = "TESTS_CONNECTION"
 """The folder of the connection plugin that runs modules in forks; empty: they run as users run them (tests/connection/local.py)."""
+CALLBACK = "ANSIBLE_STDOUT_CALLBACK"
+"""Many tests look for tasks in the output, which ansible.cfg's own callback does not print."""
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
@@ -39,6 +41,7 @@ def pytest_configure() -> None:
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]
     os.environ["PYTHONPATH"] = os.pathsep.join([folder, *others])
     os.environ.setdefault(CONNECTION, str(here / "connection"))
+    os.environ.setdefault(CALLBACK, "ansible.builtin.default")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -32,5 +32,5 @@ class ActionModule(PrintingAction):
         if len(log) == 1:
             begin_record()
         record("phase", {**log[-1], "play": str(variables.get("ansible_play_name") or "The playbook")})
-        show("\n" + heading(log, now), constants.COLOR_HIGHLIGHT)
+        show(heading(log, now), constants.COLOR_HIGHLIGHT)
         return {"log": log}

@@ -11,8 +11,9 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the results of M(equinix_metal.openshift.csr_approval) as lines for the operator, each printable and of limited length.
-positional: machines, check_mode
+  - Returns the results of M(equinix_metal.openshift.csr_approval) as lines for the operator, each printable and of limited length. What
+    was approved is not in them, since the module's task has displayed it.
+positional: machines
 options:
   _input:
     description:
@@ -27,17 +28,12 @@ options:
     type: list
     elements: str
     required: true
-  check_mode:
-    description:
-      - Whether the results are predictions.
-    type: bool
-    default: false
 """
 
 EXAMPLES = r"""
 - name: Print CSR approval results
   ansible.builtin.debug:
-    msg: "{{ [approval] | equinix_metal.openshift.csr_report(machines | map(attribute='name'), ansible_check_mode) }}"
+    msg: "{{ [approval] | equinix_metal.openshift.csr_report(machines | map(attribute='name')) }}"
 """
 
 RETURN = r"""
@@ -46,7 +42,7 @@ _value:
   type: list
   elements: str
   sample:
-    - "approved  worker-2.demo.metal.test (kube-apiserver-client-kubelet): first certificate of the expected machine"
+    - "REFUSED   csr-q8w4d for node 'intruder' (kube-apiserver-client-kubelet), left pending: no expected machine has the name 'intruder'"
     - "3 of 3 machines have joined"
 """
 
@@ -58,18 +54,16 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 
 SHOWN = 20
-"""Refused requests and alarms to print. Approvals are limited to the machines of the inventory."""
+"""Refused requests and alarms to print."""
 LIMIT = 600
 
 
-def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str], check_mode: bool = False) -> list[str]:
+def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str]) -> list[str]:
     """Return the lines."""
     names = set(machines)
     try:
         parts = [dict(part) for part in results]
         last = parts[-1] if parts else {}
-        word = "would approve" if check_mode else "approved"
-        lines = [f"{word}  {_subject(verdict)}: {verdict['reason']}" for part in parts for verdict in _approved(part)]
         denied = {name for part in parts for name in part.get("denied") or ()}
         refused = [
             f"REFUSED   {entry['name']} for node '{entry['node']}' ({_signer(entry)}),"
@@ -78,20 +72,11 @@ def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str], ch
         ]
         # Of all results: the cluster deletes approved requests, and later results do not have their alarms.
         alarms = {alarm["node"]: f"ALARM     {alarm['message']}" for part in parts for alarm in part.get("alarms") or ()}
-        lines += [*_some(refused, "refused requests"), *_some(list(alarms.values()), "alarms")]
+        lines = [*_some(refused, "refused requests"), *_some(list(alarms.values()), "alarms")]
         lines.append(f"{len(last.get('joined') or ())} of {len(names)} machines have joined")
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise AnsibleFilterError(f"csr_report: the input has to be results as csr_approval returns them: {problem!r}") from problem
     return [printable(line, LIMIT) for line in lines]
-
-
-def _approved(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    names = set(part.get("approved") or ())
-    return [verdict for verdict in part.get("verdicts") or () if verdict["name"] in names]
-
-
-def _subject(entry: Mapping[str, Any]) -> str:
-    return f"{entry['node']} ({_signer(entry)})"
 
 
 def _signer(entry: Mapping[str, Any]) -> str:

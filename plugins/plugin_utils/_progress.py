@@ -136,10 +136,11 @@ class ProgressAction(ModuleAction):
 
     def show(self, waiting: Sequence[str], seconds: float) -> None:
         """Print what is pending."""
-        lines = [f"    {printable(text, LINE_LIMIT)}" for text in waiting[:SHOWN]]
+        lines = [printable(text, LINE_LIMIT) for text in waiting[:SHOWN]]
         if len(waiting) > SHOWN:
-            lines.append(f"    and {len(waiting) - SHOWN} more")
-        show(f"waiting since {duration(seconds)}:\n" + "\n".join(lines))
+            lines.append(f"and {len(waiting) - SHOWN} more")
+        between = " " if len(lines) == 1 else "\n    "
+        show(f"waiting since {duration(seconds)}:{between}" + between.join(lines))
 
     def _once(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
         answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)

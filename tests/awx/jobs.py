@@ -201,6 +201,7 @@ class Awx:
         (private / "env" / "cmdline").write_text(" ".join(["-u", "root", *arguments]), encoding="utf-8")
         environment = {
             **_clean(),
+            **_image(),
             **container_environment(self._credentials(private / "env", inputs or {})),
             "HOME": str(private / "home"),
             "AWX_PRIVATE_DATA_DIR": str(private),
@@ -292,6 +293,13 @@ def _armored(keyring: bytes) -> str:
 
 def _run(*command: str, cwd: Path, content: bytes = b"") -> bytes:
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, input=content).stdout
+
+
+def _image() -> dict[str, str]:
+    """The variables that the image of the execution environment sets."""
+    steps = yaml.safe_load((REPOSITORY / "execution-environment.yml").read_text(encoding="utf-8"))["additional_build_steps"]["append_final"]
+    settings = (step.removeprefix("ENV ").partition("=") for step in steps if step.startswith("ENV "))
+    return {name: value for name, _equals, value in settings}
 
 
 def _clean() -> dict[str, str]:

@@ -96,6 +96,8 @@ def test_the_status_is_an_artifact(awx: Awx, inventory: Inventory) -> None:
     job = awx.run("status.yml", inventory, extra={"openshift_directory": str(awx.exposed / NAME)}, timeout=300).ended_well()
     devices = json.dumps(job.artifacts["status_report"])
     assert f"worker-0.{NAME}" in devices
+    assert f"worker-0.{NAME}" in job.output
+    assert "TASK" not in job.output
 
 
 @pytest.mark.parametrize(

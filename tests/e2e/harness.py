@@ -29,7 +29,7 @@ import dns.tsigkeyring
 import dns.zone
 import httpx
 
-from sandbox.demo import HEADING, processes_of
+from sandbox.demo import processes_of
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write, write_ansible_config
@@ -38,6 +38,8 @@ NAME = "demo.metal.test"
 # In the environment of all that a user starts, and of what that starts: the folder, and the tests' own process.
 MARK = "USER_AT_WORK_IN"
 TESTED_BY = "USER_TESTED_BY"
+HEADING = re.compile(r"^(?P<kind>PLAY|TASK|RUNNING HANDLER) \[(?:(?:equinix_metal\.openshift\.)?(?P<role>[a-z_]+) : )?(?P<name>.*)\] \**$")
+"""A task as Ansible's default callback prints it, which the tests run with."""
 RECAP = re.compile(r"^\S+ +: ok=\d+ +changed=(\d+) +unreachable=\d+ +failed=\d+", re.MULTILINE)
 
 
@@ -188,6 +190,8 @@ class User:
         return {
             **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
             **self.sandbox.environment,
+            # That of ansible.cfg prints no tasks, by which tests know where a run is.
+            "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default",
             **self.variables,
             MARK: str(self.folder),
             TESTED_BY: process_name(os.getpid()),

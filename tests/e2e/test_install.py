@@ -48,8 +48,8 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     # With a blank in the path of everything.
     user = User(tmp_path_factory.mktemp("first light"), speed=180, listen="127.5.0.1:0")
     user.variables["OPENSHIFT_PULL_SECRET"] = PULL_SECRET
-    # Modules as users run them: see tests/connection/local.py.
-    user.variables["TESTS_CONNECTION"] = ""
+    # Modules as users run them (see tests/connection/local.py), and what users see.
+    user.variables |= {"TESTS_CONNECTION": "", "ANSIBLE_STDOUT_CALLBACK": "equinix_metal.openshift.steps"}
     with user.at_work():
         yield user
 

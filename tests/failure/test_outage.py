@@ -37,6 +37,7 @@ def test_the_line_comes_before_the_end_of_the_task(tmp_path: Path, sandbox: Runn
     process = subprocess.Popen(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", tmp_path / "play.yml"],
         env=environment_of(sandbox_environment),
+        cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -84,6 +85,7 @@ def test_a_wait_for_the_cluster_reports_that_its_api_does_not_answer(tmp_path: P
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", tmp_path / "play.yml"],
         env=environment_of(sandbox_environment),
+        cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -92,6 +94,6 @@ def test_a_wait_for_the_cluster_reports_that_its_api_does_not_answer(tmp_path: P
     )
     assert done.returncode == 2, done.stdout
     before_the_end = done.stdout.partition("fatal: [localhost]")[0]
-    line = next(text for text in before_the_end.partition("waiting since ")[2].splitlines()[1:])
-    assert "127.0.0.9" in line, done.stdout
+    waiting = before_the_end.partition("waiting since ")[2]
+    assert "127.0.0.9" in "".join(waiting.splitlines()[:2]), done.stdout
     assert "Traceback" not in done.stdout

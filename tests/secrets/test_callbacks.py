@@ -79,7 +79,7 @@ def tasks() -> list[dict[str, Any]]:
     return [{**task, "ignore_errors": True} for task in found]
 
 
-@pytest.mark.parametrize("callback", ["ansible.builtin.default", "ansible.posix.json"])
+@pytest.mark.parametrize("callback", ["ansible.builtin.default", "ansible.posix.json", "equinix_metal.openshift.steps"])
 def test_no_callback_shows_a_planted_secret(callback: str, tmp_path: Path) -> None:
     play = {
         "name": "Plant",

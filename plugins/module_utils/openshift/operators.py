@@ -187,8 +187,9 @@ def _pending_version(cluster_version: Mapping[str, Any] | None) -> list[str]:
 
 
 def pending_operators(operators: Iterable[Mapping[str, Any]], now: datetime, stable_for: float) -> list[str]:
-    """Return the operators that are not Available, are degraded, or were Progressing in the last `stable_for` seconds."""
+    """Return the operators that are not Available, are degraded, or Progressing in the last `stable_for` seconds (in one text)."""
     texts = []
+    settling: dict[str, float] = {}
     count = 0
     for operator in operators:
         count += 1
@@ -199,9 +200,12 @@ def pending_operators(operators: Iterable[Mapping[str, Any]], now: datetime, sta
         elif progressing is None or progressing.status != "False":
             texts.append(f"operator {name} is progressing: {progressing.text() if progressing else 'it has not reported'}")
         elif progressing.since and (age := (now - progressing.since).total_seconds()) < stable_for:
-            texts.append(f"operator {name} is stable for {max(age, 0):.0f} s, {stable_for:.0f} s are required")
+            settling[name] = max(age, 0)
         elif degraded and degraded.status == "True":
             texts.append(f"operator {name} is degraded: {degraded.text()}")
+    if settling:
+        names = f"operator{'s' if len(settling) > 1 else ''} {', '.join(sorted(settling))}"
+        texts.append(f"stable for {min(settling.values()):.0f} s, {stable_for:.0f} s are required: {names}")
     return texts if count else ["no cluster operator has reported"]
 
 

@@ -108,17 +108,23 @@ def _summary(context: Context, counts: Mapping[Verdict, int], costs: Mapping[str
 
 WORDS = {"passed": "passed", "failed": "FAILED", "not checkable": "unknown"}
 """A verdict as the lines of checks print it. Any other is printed as it is."""
+NOT_MADE = "not checked: "
+"""What a check has found that has nothing to check in this run."""
 
 
 def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
     """Return the report as lines: failed and unknown checks with what to do, what to know of others, and one line for all that passed.
 
-    ``verbose``: a line for every check. Failed checks are last, next to the error that ends the run.
+    Checks that have nothing to check in this run are in that line too, with their reasons. ``verbose``: a line for every check. Failed
+    checks are last, next to the error that ends the run.
     """
     checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
-    shown = [check for check in checks if verbose or check["verdict"] != "passed" or check.get("is_notable")]
-    hidden = len(checks) - len(shown)
-    lines = [f"{hidden} {'check' if hidden == 1 else 'checks'} passed (all of them with -v)"] if hidden else []
+    passed, unmade, shown = [], [], []
+    for check in checks:
+        is_unmade = check["verdict"] == "not checkable" and check["found"].startswith(NOT_MADE) and not check["advice"]
+        folded = passed if check["verdict"] == "passed" and not check.get("is_notable") else unmade if is_unmade else shown
+        (shown if verbose else folded).append(check)
+    lines = [_folded(passed, unmade)] if passed or unmade else []
     width = max((len(check["check"]) for check in shown), default=0)
     for check in shown:
         verdict = check["verdict"]
@@ -128,3 +134,11 @@ def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[st
         if check["advice"]:
             lines.append(f"{'':9}to do:    {check['advice']}")
     return [*lines, report["summary"]]
+
+
+def _folded(passed: Sequence[Mapping[str, Any]], unmade: Sequence[Mapping[str, Any]]) -> str:
+    text = f"{counted(len(passed), 'check')} passed"
+    if unmade:
+        text += f", {len(unmade)} not made"
+    reasons = dict.fromkeys(check["found"].removeprefix(NOT_MADE) for check in unmade)
+    return f"{text} (all of them with -v){': ' if reasons else ''}{'; '.join(reasons)}"

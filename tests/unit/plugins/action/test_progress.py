@@ -232,9 +232,11 @@ def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_what_is_missing_is_shown_on_lines_that_cannot_be_forged(capsys: pytest.CaptureFixture[str]) -> None:
-    ProgressAction.show(Scripted({}, DONE), ["node a is not Ready: x\x1b[2K\n[WARNING]: fine \u202e" + "y" * 200_000], 1.0)
+    text = "node a is not Ready: x\x1b[2K\n[WARNING]: fine \u202e" + "y" * 200_000
+    ProgressAction.show(Scripted({}, DONE), [text], 1.0)
+    ProgressAction.show(Scripted({}, DONE), [text, text], 2.0)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
+    assert [line[:25] for line in lines] == ["waiting since 1s: node a ", "waiting since 2s:", *["    node a is not Ready: "] * 2]
     assert all(line.isprintable() and len(line) < 700 for line in lines)
 
 

@@ -108,6 +108,11 @@ def test_an_etcd_operator_without_conditions_is_not_waited_for(release: Any, wai
         ),
         (version(), [operator(Available=None)], ["has not reported"]),
         (version(), [operator(Progressing=condition("Progressing", "False", since=JUST_NOW))], ["stable for 10 s, 30 s are required"]),
+        (
+            version(),
+            [operator(name, Progressing=condition("Progressing", "False", since=JUST_NOW)) for name in ("dns", "console")],
+            ["stable for 10 s, 30 s are required: operators console, dns"],
+        ),
         (version(), [operator(Progressing=condition("Progressing", "False", since=None))], []),
         (version(), [operator(Degraded="True")], ["is degraded"]),
         (version(), [{}, {"metadata": None, "status": {"conditions": [None, 1, {"type": 3}]}}], ["operator  is", "operator  is"]),

@@ -38,6 +38,26 @@ def test_failed_and_unknown_checks_have_advice_and_the_others_are_one_line() -> 
     ]
 
 
+def test_checks_that_have_nothing_to_check_are_in_the_same_line() -> None:
+    orders = {"found": "not checked: no machines to order"}
+    checks = [
+        check("fine", "passed"),
+        {**check("plans", "not checkable"), **orders},
+        {**check("metros", "not checkable"), **orders},
+        {**check("platform", "not checkable"), "found": "not checked: Ignition files exist"},
+        {
+            **check("signature", "not checkable", "set openshift_release_keyring"),
+            "found": "not checked: openshift_release_keyring is not set",
+        },
+    ]
+    assert screen_lines({"checks": checks, "summary": "1 passed"}) == [
+        "1 check passed, 3 not made (all of them with -v): no machines to order; Ignition files exist",
+        "unknown  signature  not checked: no keyring",
+        "         to do:    set the keyring",
+        "1 passed",
+    ]
+
+
 def test_verbose_every_check_has_a_line() -> None:
     lines = screen_lines(REPORT, verbose=True)
     assert sum(line.startswith("passed") for line in lines) == 38

@@ -5,11 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible import constants
-from ansible.plugins.callback.default import CallbackModule as Default
-
 DOCUMENTATION = r"""
 name: steps
 type: stdout
@@ -41,6 +36,11 @@ EXAMPLES = r"""
 #
 # ANSIBLE_STDOUT_CALLBACK=equinix_metal.openshift.steps ansible-playbook equinix_metal.openshift.install
 """
+
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback.default import CallbackModule as Default
 
 RECAP = {
     "ok": "ok",

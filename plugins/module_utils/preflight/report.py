@@ -119,7 +119,9 @@ def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[st
     checks are last, next to the error that ends the run.
     """
     checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
-    passed, unmade, shown = [], [], []
+    passed: list[Mapping[str, Any]] = []
+    unmade: list[Mapping[str, Any]] = []
+    shown: list[Mapping[str, Any]] = []
     for check in checks:
         is_unmade = check["verdict"] == "not checkable" and check["found"].startswith(NOT_MADE) and not check["advice"]
         folded = passed if check["verdict"] == "passed" and not check.get("is_notable") else unmade if is_unmade else shown

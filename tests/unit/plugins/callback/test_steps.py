@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[4]
-TASKS: list[dict[str, Any]] = [
+TASKS: tuple[dict[str, Any], ...] = (
     {"name": "Quiet", "ansible.builtin.set_fact": {"one": 1}},
     {"name": "Skipped", "ansible.builtin.set_fact": {"one": 1}, "when": False},
     {"name": "Changed", "ansible.builtin.command": "true"},
@@ -26,7 +27,7 @@ TASKS: list[dict[str, Any]] = [
     {"name": "Included", "ansible.builtin.include_tasks": "included.yml"},
     {"name": "Ignored", "ansible.builtin.command": "false", "ignore_errors": True},
     {"name": "Ignored items", "ansible.builtin.command": "{{ item }}", "loop": ["false", "true"], "ignore_errors": True},
-]
+)
 SAID = [
     "[1/2] A phase",
     "first line",
@@ -40,10 +41,10 @@ SAID = [
 ]
 
 
-def play(folder: Path, *arguments: str, tasks: list[dict[str, Any]] = TASKS) -> subprocess.CompletedProcess[str]:
+def play(folder: Path, *arguments: str, tasks: Sequence[dict[str, Any]] = TASKS) -> subprocess.CompletedProcess[str]:
     (folder / "included.yml").write_text(yaml.safe_dump([{"name": "Inner", "ansible.builtin.set_fact": {"two": 2}}]), encoding="utf-8")
     python = {"ansible_python_interpreter": sys.executable}
-    written = {"name": "Try", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": python, "tasks": tasks}
+    written = {"name": "Try", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": python, "tasks": list(tasks)}
     (folder / "play.yml").write_text(yaml.safe_dump([written]), encoding="utf-8")
     return subprocess.run(
         [Path(sys.executable).with_name("ansible-playbook"), "-i", "localhost,", folder / "play.yml", *arguments],

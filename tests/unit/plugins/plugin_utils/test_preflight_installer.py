@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import shutil
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The sandbox's installer, which knows the installer's fields."""
     state, folder = tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("installer")
     served.create_mirror_app(state, sys.executable, "http://127.0.0.1:1")
-    with tarfile.open(state / "mirror" / "x86_64" / "clients" / "ocp" / VERSION / "openshift-install-linux.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(state / "mirror" / "x86_64" / "clients" / "ocp" / VERSION / "openshift-install-linux.tar.gz", folder)
     return str(folder / "openshift-install")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sys
-import tarfile
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -100,8 +100,7 @@ def test_a_mirror_without_it(state: Path, url: str) -> None:
 
 
 def test_an_installer_of_one_s_own_is_asked_and_no_mirror(state: Path, tmp_path: Path) -> None:
-    with tarfile.open(state / "mirror" / "multi" / "clients" / "ocp" / VERSION / "amd64" / "openshift-install-linux.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(state / "mirror" / "multi" / "clients" / "ocp" / VERSION / "amd64" / "openshift-install-linux.tar.gz", tmp_path)
     found = collect(state, installer=str(tmp_path / "openshift-install"), version="", mirror_url="http://127.0.0.1:9")
     assert found == {"installer": {"version": VERSION, "architecture": "multi"}}
 

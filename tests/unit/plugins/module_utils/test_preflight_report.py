@@ -46,8 +46,8 @@ def test_checks_that_have_nothing_to_check_are_in_the_same_line() -> None:
         {**check("metros", "not checkable"), **orders},
         {**check("platform", "not checkable"), "found": "not checked: Ignition files exist"},
         {
-            **check("signature", "not checkable", "set openshift_release_keyring"),
-            "found": "not checked: openshift_release_keyring is not set",
+            **check("signature", "not checkable", "set the keyring"),
+            "found": "not checked: no keyring",
         },
     ]
     assert screen_lines({"checks": checks, "summary": "1 passed"}) == [

@@ -202,6 +202,7 @@ class Awx:
         environment = {
             **_clean(),
             **_image(),
+            **self._trusted(),
             **container_environment(self._credentials(private / "env", inputs or {})),
             "HOME": str(private / "home"),
             "AWX_PRIVATE_DATA_DIR": str(private),
@@ -225,6 +226,10 @@ class Awx:
             start_new_session=True,
         )
         return Running(process, private, began, self.sandbox)
+
+    def _trusted(self) -> dict[str, str]:
+        """Return what makes the CA of the sandbox's vendor names one that the image trusts, as AWX mounts the trust store of its host."""
+        return {name: value for name, value in self.sandbox.environment.items() if name == "SSL_CERT_FILE"}
 
     def _credentials(self, folder: Path, inputs: Mapping[str, str]) -> dict[str, str]:
         """Return the environment that the credentials of the sandbox inject. The installer's texts have several lines."""

@@ -42,3 +42,31 @@ options:
         With it the module only goes on waiting, and creates nothing.
     type: dict
 """
+
+    # For waits for nodes, which see by the Metal API that a machine will not join.
+    MACHINES = r"""
+options:
+  ownership_tags:
+    description:
+      - Tags of the devices of O(machines), of which others have none.
+    type: list
+    elements: str
+    default: []
+  quorum_of:
+    description:
+      - Names of Nodes that can be done without, as long as O(quorum) of them are Ready.
+    type: list
+    elements: str
+    default: []
+  quorum:
+    description:
+      - So many of O(quorum_of) are enough. As soon as so many are Ready, those of the others that will not get further (see O(machines))
+        are not waited for any longer. V(0) is all of them.
+    type: int
+    default: 0
+  quorum_wait:
+    description:
+      - How long the others are still waited for once so many are Ready, in seconds.
+    type: float
+    default: 1200
+"""

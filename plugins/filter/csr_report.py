@@ -6,21 +6,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: csr_report
-short_description: Results of csr_approval as lines
+short_description: The result of csr_approval as lines
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the results of M(equinix_metal.openshift.csr_approval) as lines for the operator, each printable and of limited length. What
+  - Returns the result of M(equinix_metal.openshift.csr_approval) as lines for the operator, each printable and of limited length. What
     was approved is not in them, since the module's task has displayed it.
 positional: machines
 options:
   _input:
     description:
-      - Results of M(equinix_metal.openshift.csr_approval), in the order of time, for example of a job and of the task after it. Pending
-        requests and joined nodes are taken from the last one. Skipped tasks and jobs without a result are ignored.
-    type: list
-    elements: dict
+      - Result of M(equinix_metal.openshift.csr_approval).
+    type: dict
     required: true
   machines:
     description:
@@ -33,7 +31,7 @@ options:
 EXAMPLES = r"""
 - name: Print CSR approval results
   ansible.builtin.debug:
-    msg: "{{ [approval] | equinix_metal.openshift.csr_report(machines | map(attribute='name')) }}"
+    msg: "{{ approval | equinix_metal.openshift.csr_report(machines | map(attribute='name')) }}"
 """
 
 RETURN = r"""
@@ -58,24 +56,21 @@ SHOWN = 20
 LIMIT = 600
 
 
-def csr_report(results: Iterable[Mapping[str, Any]], machines: Iterable[str]) -> list[str]:
+def csr_report(result: Mapping[str, Any], machines: Iterable[str]) -> list[str]:
     """Return the lines."""
     names = set(machines)
     try:
-        parts = [dict(part) for part in results]
-        last = parts[-1] if parts else {}
-        denied = {name for part in parts for name in part.get("denied") or ()}
+        denied = set(result.get("denied") or ())
         refused = [
             f"REFUSED   {entry['name']} for node '{entry['node']}' ({_signer(entry)}),"
             f" {'denied' if entry['name'] in denied else 'left pending'}: {entry['reason']}"
-            for entry in sorted(last.get("refused") or (), key=lambda entry: entry["node"] not in names)
+            for entry in sorted(result.get("refused") or (), key=lambda entry: entry["node"] not in names)
         ]
-        # Of all results: the cluster deletes approved requests, and later results do not have their alarms.
-        alarms = {alarm["node"]: f"ALARM     {alarm['message']}" for part in parts for alarm in part.get("alarms") or ()}
-        lines = [*_some(refused, "refused requests"), *_some(list(alarms.values()), "alarms")]
-        lines.append(f"{len(last.get('joined') or ())} of {len(names)} machines have joined")
+        alarms = [f"ALARM     {alarm['message']}" for alarm in result.get("alarms") or ()]
+        lines = [*_some(refused, "refused requests"), *_some(alarms, "alarms")]
+        lines.append(f"{len(result.get('joined') or ())} of {len(names)} machines have joined")
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise AnsibleFilterError(f"csr_report: the input has to be results as csr_approval returns them: {problem!r}") from problem
+        raise AnsibleFilterError(f"csr_report: the input has to be a result as csr_approval returns it: {problem!r}") from problem
     return [printable(line, LIMIT) for line in lines]
 
 

@@ -24,6 +24,7 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._wait.resume
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
@@ -137,34 +138,6 @@ options:
     type: list
     elements: str
     default: []
-  ownership_tags:
-    description:
-      - Tags of the devices of O(machines), of which others have none.
-    type: list
-    elements: str
-    default: []
-  quorum_of:
-    description:
-      - Names of Nodes that can be done without, as long as O(quorum) of them are Ready.
-    type: list
-    elements: str
-    default: []
-  quorum:
-    description:
-      - So many of O(quorum_of) are enough. As soon as so many are Ready, those of the others that will not get further (see O(machines))
-        are not waited for any longer, are reported as a warning and listed in RV(skipped_nodes). V(0) is all of them.
-    type: int
-    default: 0
-  quorum_wait:
-    description:
-      - How long the others are still waited for once so many are Ready, in seconds.
-    type: float
-    default: 1200
-  notices_file:
-    description:
-      - File on the controller to which a M(equinix_metal.openshift.csr_approval) job beside the play appends its notices (its option
-        C(notices_file)). Notices are displayed as soon as they are in the file, each once.
-    type: path
   wait:
     description:
       - Whether to wait. Otherwise the module polls once and never fails for an unmet condition, not even for a silent API.
@@ -382,7 +355,7 @@ pods:
       elements: dict
       sample: [{name: router, ready: false, restarts: 3, state: waiting, reason: CrashLoopBackOff, exit_code: null}]
 skipped_nodes:
-  description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are.
+  description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are. Each is a warning.
   returned: always
   type: list
   elements: str
@@ -417,9 +390,9 @@ OPTIONS = Options(
                 "namespace": {"type": "str", "default": ""},
             },
         },
+        "machines": {"type": "list", "elements": "str", "default": []},
         "nodes": {"type": "list", "elements": "str", "default": []},
         "stable_for": {"type": "float", "default": 30},
-        "notices_file": {"type": "path"},
         "node_details": {"type": "bool", "default": False},
         "pod_details": {"type": "bool", "default": False},
     }

@@ -31,22 +31,34 @@ description:
   - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
     must be one of the machine's or of O(additional_addresses).
   - A refused request stays pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
-  - Approvals, refusals and alarms are displayed at once, as lines of the task, with any O(progress_interval). With C(async)
-    they are left in O(notices_file).
+  - Approvals, refusals and alarms are displayed at once, as lines of the task, with any O(progress_interval).
   - A request that the cluster does not let the module approve or deny is reported and tried again, and the others go on. An API that
     refuses to list the requests is asked again as well; the module fails when it has refused for three minutes.
   - Names and messages that come from requests are shown with control characters escaped, and cut when they are long.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.cluster
+  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
+  - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._wait.resume
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.project
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
+      options of the connections once.
+    membership:
+      - equinix_metal.openshift.cluster
+      - equinix_metal.openshift.metal
 options:
   machines:
     description:
       - The machines that may join. Of two with the same name and different data neither is approved, the others are.
+      - With O(ownership_tags) their devices are watched. What is pending has the last event of each then, and the wait ends at once when
+        one of them failed, is gone, or its Ignition ended with a failure. That needs the access to the Metal API, which is not asked
+        otherwise.
     type: list
     elements: dict
     required: true
@@ -135,13 +147,6 @@ options:
       - Without it the module knows what is seen in its own run, and what the requests and Nodes that are there prove.
     type: str
     default: ""
-  notices_file:
-    description:
-      - File to which each approval, refusal and alarm is appended at once, one JSON object with C(level) and C(text) a line.
-        For a job with C(async), which cannot display anything; O(equinix_metal.openshift.cluster_wait#module:notices_file) displays them.
-        Its folder is created with the first notice, if the folder above exists.
-      - What is in the file already is not displayed again by a task that has the same file.
-    type: path
   wait:
     description:
       - Whether to go on until every machine is joined. Otherwise what can be approved now is, and the module ends.
@@ -306,8 +311,14 @@ labelled:
   type: list
   elements: str
   sample: [worker-2.demo.metal.test]
+skipped_machines:
+  description: Names of those of O(quorum_of) that have not joined and are not waited for any longer, since enough others have.
+  returned: when the cluster's API has answered
+  type: list
+  elements: str
+  sample: []
 waiting:
-  description: What each of the other machines still lacks.
+  description: What each of the other machines still lacks, and with O(ownership_tags) how far it is.
   returned: when the cluster's API has answered
   type: list
   elements: str
@@ -316,8 +327,11 @@ waiting:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import policy
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import skipped_nodes
 
 OPTIONS = Options(
     {
@@ -342,13 +356,14 @@ OPTIONS = Options(
         "deny_refused": {"type": "bool", "default": False},
         "watch_timeout": {"type": "float", "default": 30},
         "history": {"type": "str", "default": ""},
-        "notices_file": {"type": "path"},
     }
-)
+).merge(MACHINE_WATCH_OPTIONS, METAL_OPTIONS)
 
 
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
+        # A wait for machines is long: meanwhile the run keeps its lock.
+        module.gate = gate_with_lock(module.module)
         rules = policy(module.params)
         joining = Joining(
             module.client(),
@@ -358,19 +373,27 @@ def main() -> None:
             history=module.params["history"],
             resumed=module.params["resume"],
         )
+        machines: MachineWatch | None = None
+        if module.params["ownership_tags"] and module.params["wait"]:
+            watched = {**module.params, "machines": list(rules.machines)}
+            machines = MachineWatch(metal_client(module.module, read_only=True), watched, resumed=module.params["resume"])
         # For the action plugin, which takes them out of the result.
         module.result["notices"] = []
 
         def poll(*, patient: bool) -> list[str]:
             waiting: list[str] = []
+            skipped: list[str] = []
             try:
                 waiting = joining.poll(patient=patient)
+                if waiting and machines:
+                    progress = machines.poll(joining.joined)
+                    skipped = skipped_nodes(joining.joined_nodes, joining.now, module.params, machines.lost)
+                    waiting = joining.pending(skipped) if skipped else waiting
+                    waiting = [*waiting, *progress] if waiting else []
             finally:
-                news = [notice.result() for notice in joining.notices()]
-                module.result["notices"] += news
-                module.result.update(joining.result(), waiting=waiting)
-                module.resume.update(joining.state())
-                module.leave_notices(news)
+                module.result["notices"] += [notice.result() for notice in joining.notices()]
+                module.result.update(joining.result(), waiting=waiting, skipped_machines=skipped)
+                module.resume.update({**joining.state(), **(machines.state() if machines else {})})
             return waiting
 
         def has_news() -> bool:

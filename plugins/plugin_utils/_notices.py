@@ -11,17 +11,15 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from ansible import constants
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown, texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
@@ -61,38 +59,21 @@ class NoticeDisplay:
                 show(text)
 
     @contextmanager
-    def following(self, path: str | None) -> Iterator[None]:
-        """Display new notices in this file while the body runs; nothing without a path.
-
-        Notices that other tasks have displayed from the file are not displayed again.
-        """
-        if not path:
-            yield
-            return
-        # Like an option of the type path.
-        path = str(Path(os.path.expandvars(path)).expanduser())
-        ended, begun = threading.Event(), threading.Event()
-        follower = threading.Thread(target=self._follow, args=(path, begun, ended), name="notices", daemon=True)
+    def following(self, path: str) -> Iterator[None]:
+        """Display new notices in this file while the body runs."""
+        ended = threading.Event()
+        follower = threading.Thread(target=self._follow, args=(path, ended), name="notices", daemon=True)
         follower.start()
         try:
-            begun.wait()
             yield
         finally:
             ended.set()
             follower.join()
 
-    def _follow(self, path: str, begun: threading.Event, ended: threading.Event) -> None:
+    def _follow(self, path: str, ended: threading.Event) -> None:
         try:
-            known = texts(path)
-            # A notice written between both reads is in unshown.
-            unshown = take_unshown(path)
-            self._shown |= known - {str(notice["text"]) for notice in unshown}
-            self.show(unshown)
-            begun.set()
             while not ended.wait(PAUSE):
                 self.show(take_unshown(path))
             self.show(take_unshown(path))
         except (OSError, ValueError) as problem:
             display_warning(f"Cannot read the notices in {path}: {problem}")
-        finally:
-            begun.set()

@@ -10,8 +10,6 @@ is the option of that name in the next call, so that a call that continues a wai
 Each change of what `stages` returns of a result is one line. With ``OPENSHIFT_PROGRESS=table`` a terminal has a live table of them instead
 of the lists of what is pending.
 
-Notices of a background job are displayed at once: the option ``notices_file`` is the path of the file that it writes them to.
-
 Note that this plugin util is private to the collection: it may change without notice.
 """
 
@@ -64,8 +62,7 @@ class ProgressAction(ModuleAction):
         interval = self._seconds(arguments, "progress_interval", 0.0)
         timeout = self._seconds(arguments, "wait_timeout", DEFAULT_TIMEOUT)
         waits = boolean(arguments.get("wait", True), strict=False) and not self._task.async_val and not self._task.check_mode
-        beside = "" if self._task.async_val else arguments.get("notices_file")
-        with self._notices.following(beside), self._following_module_notices():
+        with self._following_module_notices():
             if waits and (interval or self.unwatched_slice) > 0:
                 with stage_table(self._task.get_name(), self._stages) as has_table:
                     answer = self._in_slices(arguments, task_vars, timeout, interval, has_table=has_table)

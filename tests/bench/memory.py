@@ -11,15 +11,14 @@ from typing import Self
 from tests.e2e.harness import User
 
 PAUSE = 0.5
-JOB = "AnsiballZ_csr_approval"
 SERVER = "publish.py"
 
 
 class Memory:
     """Looks at the processes while inside. ``most``, in bytes, by kind:
 
-    ``play`` is ansible-playbook with its forks and modules, ``csr_approval`` the job beside it, ``boot_files`` the server of what machines
-    boot, ``sandbox`` the process with all pretended machines, ``api`` kube-apiserver and etcd.
+    ``play`` is ansible-playbook with its forks and modules, ``boot_files`` the server of what machines boot,
+    ``sandbox`` the process with all pretended machines, ``api`` kube-apiserver and etcd.
     """
 
     def __init__(self, user: User) -> None:
@@ -40,7 +39,7 @@ class Memory:
         while not self._stop.wait(PAUSE):
             now: Counter[str] = Counter()
             for number, command in self._user.processes().items():
-                now["csr_approval" if JOB in command else "boot_files" if SERVER in command else "play"] += resident(number)
+                now["boot_files" if SERVER in command else "play"] += resident(number)
             now["sandbox"] = resident(self._user.sandbox.pid)
             for number, command in children(self._user.sandbox.pid):
                 if "kube-apiserver" in command or "/etcd" in command:

@@ -415,10 +415,6 @@ def test_destroy_deletes_only_the_clusters_resources(user: User, installed: Inst
     other = {"count": 2, "plan": "c3.small.x86", "metro": "da", "tags": [f"openshift-cluster=other-{NAME}", "openshift-role=worker"]}
     user.sandbox.call("POST", "devices", json=other)
     before = len(user.devices())
-    # As a run leaves it that is killed while machines join, beside a file of the user's own.
-    killed = user.cluster / "approval" / "1"
-    killed.mkdir(parents=True)
-    (killed / "kubeconfig").write_bytes((user.cluster / "kubeconfig").read_bytes())
     (user.cluster / "notes.txt").write_text("mine", encoding="utf-8")
     run = user.destroy().ended_well()
     assert [path.name for path in user.cluster.iterdir()] == ["notes.txt"]

@@ -50,13 +50,13 @@ def judged(role: str, file: str) -> dict[str, str]:
     return {
         option: str(defaults[name]).replace(f"{role}_machines", "machines")
         for option, name in names.items()
-        # How long an answer may take is no rule.
-        if name in defaults and not option.startswith(("wait", "progress", "watch", "api_timeout"))
+        # How long an answer may take is no rule, nor is for whom is waited.
+        if name in defaults and not option.startswith(("wait", "progress", "watch", "api_timeout", "quorum"))
     }
 
 
 def test_the_rules_are_those_of_the_role_that_lets_machines_join() -> None:
-    assert judged("gather", "collect/certificate_requests") == judged("csr_approval", "main")
+    assert judged("gather", "collect/certificate_requests") == judged("csr_approval", "approve")
     assert {"additional_addresses", "window", "recover_nodes", "deny_refused"} < set(judged("gather", "collect/certificate_requests"))
 
 

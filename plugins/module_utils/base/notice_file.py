@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file with a background job's notices for the operator. The play's tasks show each notice once.
+"""A file with a module's notices for the operator, which its action plugin shows while the module runs, each once.
 
 Each line is a JSON object: a notice (``level``, ``text``), or a mark that all notices above it were shown. Lines are only appended, under
 a file lock.
@@ -41,14 +41,6 @@ def take_unshown(path: str) -> list[dict[str, Any]]:
         if unshown:
             file.write(json.dumps(_SHOWN) + "\n")
         return unshown
-
-
-def texts(path: str) -> set[str]:
-    """Return the texts of all notices, shown or not."""
-    if not Path(path).is_file():
-        return set()
-    with _locked(path, os.O_RDWR) as file:
-        return {str(entry["text"]) for entry in _entries(file) if "text" in entry}
 
 
 @contextmanager

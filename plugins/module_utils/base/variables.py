@@ -712,7 +712,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Number of workers with which a run continues; V(0) is all of them. The run prints a warning for each "
             "worker that failed, is gone or is not Ready in time.",
             default=0,
-            options=("provision_worker_quorum", "cluster_worker_quorum"),
+            options=("provision_worker_quorum", "cluster_worker_quorum", "csr_approval_worker_quorum"),
             in_preflight=True,
         ),
         *(Variable(f"metal_{name}", is_of_host=True) for name in DEVICE_OPTIONS),
@@ -2045,7 +2045,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds to wait for the other workers once O(openshift_worker_quorum) workers are Ready nodes.",
             default=1200,
             unit="seconds",
-            options=("cluster_quorum_wait",),
+            options=("cluster_quorum_wait", "csr_approval_quorum_wait"),
         ),
         Variable(
             "openshift_provision_timeout",
@@ -2159,7 +2159,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until all machines have joined and all nodes are Ready.",
             default=5400,
             unit="seconds",
-            options=("csr_approval_wait_timeout", "cluster_nodes_timeout", "control_plane_nodes_timeout"),
+            options=("csr_approval_wait_timeout", "cluster_nodes_timeout"),
         ),
         Variable(
             "openshift_bootstrap_lifetime",

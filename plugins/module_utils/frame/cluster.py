@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +20,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterRefusedError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
@@ -86,21 +85,6 @@ class ClusterModule(ModuleFrame):
             read_only=self.check_mode,
             directory=self.module.tmpdir,
         )
-
-    def leave_notices(self, notices: Sequence[Mapping[str, str]]) -> None:
-        """Append notices to the option ``notices_file``, if it is given. A full disk is a warning: it keeps no machine waiting.
-
-        The folder is created for the first notice, but not by a job that ends because the play has deleted it with the job's kubeconfig.
-        """
-        path = self.params["notices_file"]
-        if not path or not notices or self.check_mode:
-            return
-        try:
-            if Path(self.params["kubeconfig"]).is_file():
-                Path(path).parent.mkdir(mode=0o700, exist_ok=True)
-            append(path, notices)
-        except OSError as problem:
-            self.module.warn(f"Cannot write to notices_file {path}: {problem.strerror}")
 
     def wait_for(
         self,

@@ -19,6 +19,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
@@ -146,6 +147,19 @@ class Joining:
     def joined(self) -> list[str]:
         return [name for name in self._rules.machines if not self.missing.get(name, "?")]
 
+    @property
+    def joined_nodes(self) -> dict[str, NodeState]:
+        return {name: self._nodes[name] for name in self.joined if name in self._nodes}
+
+    @property
+    def now(self) -> datetime:
+        """The cluster's time."""
+        return self._client.now()
+
+    def pending(self, skipped: Collection[str] = ()) -> list[str]:
+        """Return one text for each machine that has not joined, without ``skipped`` ones."""
+        return [f"{name}: {text}" for name, text in self.missing.items() if text and name not in skipped]
+
     def result(self) -> dict[str, Any]:
         """What the module returns of the last round (shapes in its documentation)."""
         approved, denied = self.approved, self.denied
@@ -227,7 +241,7 @@ class Joining:
             raise self._follow_problem
         if self._failures and not patient:
             raise CollectionError(together("Cannot answer every certificate request", [each.message for each in self._failures.values()]))
-        return [f"{name}: {text}" for name, text in self.missing.items() if text]
+        return self.pending()
 
     def sleep(self, seconds: float) -> None:
         """Pause, but no longer than until a request has come, changed or gone."""

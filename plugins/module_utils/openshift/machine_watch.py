@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 MACHINE_WATCH_OPTIONS = Options(
     {
-        "machines": {"type": "list", "elements": "str", "default": []},
         "ownership_tags": {"type": "list", "elements": "str", "default": []},
         "quorum_of": {"type": "list", "elements": "str", "default": []},
         "quorum": {"type": "int", "default": 0},

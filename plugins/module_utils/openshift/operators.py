@@ -225,16 +225,16 @@ def pending_nodes(view: View, names: Iterable[str]) -> list[str]:
     return texts
 
 
-def skipped_nodes(view: View, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
+def skipped_nodes(nodes: Mapping[str, NodeState], now: datetime, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
     """Return the Nodes of ``quorum_of`` that are not waited for any longer, since ``quorum`` others are Ready: ``lost`` ones at once, all
     others after ``quorum_wait`` seconds, by the cluster's own times.
     """
     quorum, members = params["quorum"], params["quorum_of"]
-    ready = [view.nodes[name] for name in members if name in view.nodes and view.nodes[name].ready]
+    ready = [nodes[name] for name in members if name in nodes and nodes[name].ready]
     if not quorum or len(ready) < quorum:
         return []
-    enough_since = sorted(node.since or view.now for node in ready)[quorum - 1]
-    over = (view.now - enough_since).total_seconds() >= params["quorum_wait"]
+    enough_since = sorted(node.since or now for node in ready)[quorum - 1]
+    over = (now - enough_since).total_seconds() >= params["quorum_wait"]
     names = {node.name for node in ready}
     return [name for name in members if name not in names and (over or name in lost)]
 
@@ -461,10 +461,10 @@ def check_condition(
         # The API may become unreachable between two calls: then nothing of this poll counts.
         return {**result, "reached": False, "waiting": [problem.message, *(machines.poll() if machines else ())]}
     missing = CONDITIONS[condition]
-    view = replace(view, skipped_nodes=skipped_nodes(view, params))
+    view = replace(view, skipped_nodes=skipped_nodes(view.nodes, view.now, params))
     if missing(view) and machines:
         texts = machines.poll(result["ready_nodes"])
-        view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view, params, machines.lost))
+        view = replace(view, machines=texts, skipped_nodes=skipped_nodes(view.nodes, view.now, params, machines.lost))
     waiting = missing(view)
     return {**result, "api_answers": True, "reached": not waiting, "waiting": waiting, "skipped_nodes": list(view.skipped_nodes)}
 

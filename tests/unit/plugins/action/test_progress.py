@@ -11,8 +11,10 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +22,8 @@ import pytest
 import yaml
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append, take_unshown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 from sandbox.testing.process import REPOSITORY
@@ -87,52 +90,42 @@ def test_without_an_interval_a_quick_one_is_sliced_and_shows_no_progress() -> No
         assert "progress_interval" not in once.calls[0]
 
 
-class Beside(Scripted):
-    """While its module runs a job leaves notices."""
+class Telling(Scripted):
+    """Its module leaves notices while it runs."""
 
-    def __init__(self, *arguments: Any, leaves: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, tells: Callable[[str], None], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._leaves = leaves
+        self._tells = tells
 
     def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        self._leaves()
+        self._tells(self._task.environment[-1][FILE_VARIABLE])
         return super()._execute_module(*arguments, **named)
 
 
-def test_notices_of_a_job_are_shown_while_the_module_runs(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_notices_of_a_module_are_shown_while_it_runs(capfd: pytest.CaptureFixture[str]) -> None:
     """Warnings where Ansible's own are, each line once, and nothing in it can be mistaken for another one."""
-    path = str(tmp_path / "notices")
-    append(path, [{"level": "info", "text": "before"}])
     seen: list[str] = []
 
-    def leaves() -> None:
+    def tells(path: str) -> None:
         append(path, [{"level": "warning", "text": "now\x1b[2K\n[WARNING]: forged"}])
         deadline = time.monotonic() + 60
         while "[WARNING]: now" not in "".join(seen):
             assert time.monotonic() < deadline, "not shown while the module runs"
             seen.append(capfd.readouterr().err)
             time.sleep(0.05)
+        append(path, [{"level": "warning", "text": "later"}, {"level": "warning", "text": "later"}])
 
-    Beside({"notices_file": path}, DONE, leaves=leaves).run()
-    append(path, [{"level": "warning", "text": "later"}, {"level": "info", "text": "before"}])
-    Scripted({"notices_file": path}, DONE).run()
-    rest = capfd.readouterr()
-    errors = "".join(seen) + rest.err
+    Telling({}, DONE, tells=tells).run()
+    errors = "".join(seen) + capfd.readouterr().err
     assert errors.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
     assert errors.count("[WARNING]: later") == 1
-    assert take_unshown(path) == []
-    as_a_job = Scripted({"notices_file": path}, DONE, async_val=60)
-    append(path, [{"level": "info", "text": "of a job itself"}])
-    as_a_job.run()
-    assert len(take_unshown(path)) == 1, "who cannot show anything takes nothing"
 
 
-def test_a_file_of_notices_that_cannot_be_read_ends_no_wait(tmp_path: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "notices"
-    folder.mkdir()
-    (folder / "file").write_bytes(b"\xff\xfe{")
-    for path in (folder / "file", folder, folder / "none"):
-        assert Scripted({"notices_file": str(path)}, DONE).run() == DONE
+def test_a_file_of_notices_that_cannot_be_read_ends_no_wait(capfd: pytest.CaptureFixture[str]) -> None:
+    def tells(path: str) -> None:
+        Path(path).write_bytes(b"\xff\xfe{")
+
+    assert Telling({}, DONE, tells=tells).run() == DONE
     assert capfd.readouterr().err.count("Cannot read the notices") == 1
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import cluster as cluster_module
@@ -138,21 +137,3 @@ def test_a_missing_kubeconfig_fails_at_once(clock: Clock, tmp_path: Any) -> None
     (tmp_path / "kubeconfig").unlink()
     with pytest.raises(Exception, match="was deleted"):
         waiting.wait_for(refusing(clock, 0), "x", sleep=clock.sleep)
-
-
-def test_notices_are_left_in_their_file_but_not_in_check_mode(tmp_path: Any) -> None:
-    path = tmp_path / "notices"
-    notices = [{"level": "info", "text": "one"}]
-    ending = module(tmp_path, notices_file=str(path))
-    ending.check_mode = True
-    ending.leave_notices(notices)
-    module(tmp_path, notices_file=None).leave_notices(notices)
-    assert not path.exists()
-    ending.check_mode = False
-    ending.leave_notices(notices)
-    assert take_unshown(str(path)) == notices
-    warned: list[str] = []
-    elsewhere = module(tmp_path, notices_file=str(path / "below a file"))
-    elsewhere.module = SimpleNamespace(warn=warned.append)  # type: ignore[assignment]  # the little of it that is called
-    elsewhere.leave_notices(notices)
-    assert "Cannot write to notices_file" in warned[0]

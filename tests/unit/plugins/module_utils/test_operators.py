@@ -167,7 +167,7 @@ def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: lis
     }
     view = View(now=NOW, nodes=nodes, desired_nodes=["a", "b", "c", "d"])
     params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
-    assert skipped_nodes(view, params, lost) == gone
+    assert skipped_nodes(nodes, NOW, params, lost) == gone
     result = CONDITIONS["nodes_ready"](replace(view, skipped_nodes=gone))
     assert [text.split(" is ")[0] for text in result] == [f"node {name}" for name in ("c", "d") if name not in gone]
 

@@ -80,7 +80,6 @@ def recorded(name: ArchiveName, *, is_complete: bool = True) -> Record:
         ("ignition/openshift-install", False, False),
         ("bin/openshift-install", False, False),
         ("reports/install.html", False, False),
-        ("approval/kubeconfig", False, False),
         (RECORD, False, False),
         ("notes.txt", False, False),
     ],

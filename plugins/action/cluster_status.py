@@ -11,7 +11,7 @@ from ansible.plugins.action import ActionBase
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import ModuleAction
 
-USED = ("hostname", "role", "pool", "plan", "metro", "placement", "labels", "taints")
+USED = ("hostname", "role", "pool", "plan", "metro", "placement", "labels", "annotations", "taints")
 """Keys of ``machines``. Nothing else of a machine leaves the controller."""
 
 

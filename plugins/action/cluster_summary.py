@@ -18,11 +18,12 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
     access_lines,
+    brief,
     cluster_lines,
     cost_of,
     device_lines,
     next_lines,
-    phase_lines,
+    time_lines,
     unjoined,
 )
 
@@ -39,21 +40,26 @@ class ActionModule(PrintingAction):
         "pending": {"type": "list", "elements": "str", "default": []},
         "state_store": {"type": "str", "default": "folder"},
         "log": {"type": "list", "elements": "dict", "default": []},
+        "plan": {"type": "raw"},
     }
 
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         password, kubeconfig = (
             place and kept_place(place, options["state_store"]) for place in (_existing(options["password_file"]), options["kubeconfig"])
         )
+        caller = Caller.of_this_run(variables)
         lines = [
             *cluster_lines(options["cluster"], options["state"]),
             "",
             *device_lines(options["resources"]),
-            *access_lines(options["state"], kubeconfig, password),
+            *access_lines(options["state"], password),
         ]
+        next_commands = next_lines(kubeconfig if caller.job else options["kubeconfig"], caller)
         record("summary", {"lines": lines[:1], **cost_of(options["resources"])})
-        next_commands = next_lines(options["kubeconfig"], Caller.of_this_run(variables))
-        show("\n".join(["", *lines, *phase_lines(options["log"], time.time()), *next_commands]))
+        if options["plan"] and not options["plan"]["steps"] and not self._display.verbosity:
+            show("\n".join(brief(lines)))
+        else:
+            show("\n".join(["", *lines, *time_lines(options["log"], time.time()), *next_commands]))
         result = {"lines": [*lines, *next_commands]}
         problems = [] if self._task.check_mode else unjoined(options["state"], options["resources"], options["pending"])
         if problems:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ansible import constants
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import begin_record, record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading, is_idle
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
 
@@ -24,6 +24,7 @@ class ActionModule(PrintingAction):
         "title": {"type": "str"},
         "phases": {"type": "list", "elements": "str", "required": True},
         "log": {"type": "list", "elements": "dict", "default": []},
+        "plan": {"type": "raw"},
     }
 
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,5 +33,7 @@ class ActionModule(PrintingAction):
         if len(log) == 1:
             begin_record()
         record("phase", {**log[-1], "play": str(variables.get("ansible_play_name") or "The playbook")})
-        show(heading(log, now), constants.COLOR_HIGHLIGHT)
+        # What such a phase does is print nothing too, unless something has changed since the plan was made.
+        if self._display.verbosity or not is_idle(options["title"] or self._task.name, options["phases"], options["plan"] or None):
+            show(heading(log, now), constants.COLOR_HIGHLIGHT)
         return {"log": log}

@@ -11,7 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns one line for each device of a result of M(equinix_metal.openshift.metal_device_set).
+  - Returns one line for each device of a result of M(equinix_metal.openshift.metal_device_set) that was created or changed, or has failed.
 positional: check_mode
 options:
   _input:
@@ -45,16 +45,16 @@ from typing import Any
 
 
 def device_report(outcomes: Mapping[str, Mapping[str, Any]], check_mode: bool = False) -> list[str]:
-    """Return a line for each device."""
-    return [f"{hostname}: {_result(outcome, check_mode)}" for hostname, outcome in outcomes.items()]
+    """Return a line for each device that was created, changed or replaced, or has failed."""
+    changed = {name: outcome for name, outcome in outcomes.items() if outcome["error"] or outcome["action"] != "none"}
+    return [f"{hostname}: {_result(outcome, check_mode)}" for hostname, outcome in changed.items()]
 
 
 def _result(outcome: Mapping[str, Any], check_mode: bool) -> str:
     if outcome["error"]:
         return f"{outcome['status']}, {outcome['error']}"
-    action = "unchanged" if outcome["action"] == "none" else outcome["action"]
     failed = f", after {len(outcome['replacements'])} failed" if outcome["replacements"] else ""
-    return f"{'would be ' if check_mode else ''}{action}{failed}"
+    return f"{'would be ' if check_mode else ''}{outcome['action']}{failed}"
 
 
 class FilterModule:

@@ -114,7 +114,6 @@ _value:
       sample: [worker-2.demo.metal.test is locked against deletion.]
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -122,15 +121,8 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Choice, choose_removals, removal_request
-
-ROLE = "openshift-role="
-# The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
-UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
-
-REPLACING = "Add a worker with scale.yml before the replacement, or run replace.yml with a lower openshift_least_workers."
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import removal_request
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal_plan import plan_removal
 
 
 def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keyword
@@ -146,129 +138,21 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
 ) -> dict[str, list[Any]]:
     """Return ``removed``, ``ids``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
     try:
-        masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
-        devices = list(devices)
-        identities = identify(nodes or (), devices)
-        found = {device["hostname"]: device for device in devices}
-        # Nodes and machines of the inventory have the host name of the device in lower case.
-        excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
-        if replaced is None:
-            choice = choose_removals(found.values(), machines, cluster, removal_request(request))
-        else:
-            names = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
-            choice = Choice(removed={name: "replaced" for name in names if name.lower() in replaced})
-        removed = list(choice.removed)
-        blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
-        if removed:
-            blockers += [*_locked(excess, removed), *_of_one_name(devices, removed)]
-            # Another device would be deleted than the one whose Node was drained.
-            blockers += [f"{each.text}." for each in identities.renamed]
-        if removed and nodes is not None:
-            states = {node["name"]: node for node in nodes}
-            blockers += _quorum(states, masters, removed)
-            if replaced is None:
-                blockers += _least(states, workers, found if joining else None, removed, int(least_workers))
-            elif any(name.lower() in states and _is_able(states[name.lower()]) for name in removed):
-                blockers += [f"{text} {REPLACING}" for text in _least(states, workers, None, removed, int(least_workers))]
+        return plan_removal(
+            list(devices),
+            machines,
+            cluster=cluster,
+            request=removal_request(request),
+            nodes=nodes,
+            least_workers=int(least_workers),
+            replaced=replaced,
+            joining=joining,
+        )
     except CollectionError as problem:
         raise AnsibleFilterError(str(problem)) from problem
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         needed = "the input has to be devices, machines and nodes as this collection returns them"
         raise AnsibleFilterError(f"removal_plan: {needed}: {problem!r}") from problem
-    return {
-        "removed": removed,
-        "ids": [str(found[name]["id"]) for name in removed],
-        "nodes": [identities.node_of(str(found[name]["id"])) or name.lower() for name in removed],
-        "reasons": [{"hostname": name, "reason": reason} for name, reason in choice.removed.items()],
-        "kept": [{"hostname": name, "reason": reason} for name, reason in choice.kept.items()],
-        "lines": choice.lines if replaced is None else [],
-        "blockers": blockers,
-    }
-
-
-def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[str]:
-    """Return a blocker while a bootstrap device exists, which lets every machine join, or is reinstalled as a worker."""
-    unfinished = sorted(device["hostname"] for device in devices if any(UNFINISHED.match(tag) for tag in device["tags"]))
-    if not unfinished:
-        return []
-    return [f"{', '.join(unfinished)} of {cluster} is still its bootstrap device. Run install.yml first, which completes the installation."]
-
-
-def _control_plane(excess: Iterable[Mapping[str, Any]]) -> list[str]:
-    masters = [device["hostname"] for device in excess if f"{ROLE}control-plane" in device["tags"]]
-    if not masters:
-        return []
-    return [
-        f"{', '.join(masters)} of the control plane is not in the inventory. A control plane node is a member of etcd, which scale.yml "
-        "does not remove. Put it back into the inventory."
-    ]
-
-
-def _locked(excess: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:
-    locked = [device["hostname"] for device in excess if device["hostname"] in removed and device.get("locked")]
-    if not locked:
-        return []
-    return [
-        f"{', '.join(locked)} is locked against deletion. Unlock it with equinix_metal.openshift.metal_device (locked: false) or keep it."
-    ]
-
-
-def _of_one_name(devices: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:
-    """Return a blocker for each name that several devices have: which of them the Node is of may be unknown."""
-    staying = [device for device in devices if device.get("state") not in DELETING_STATES]
-    return [
-        f"{len(ids)} devices have the host name {name}: {', '.join(ids)}. Delete the others (metal_device with id, state=absent)."
-        for name in removed
-        if len(ids := sorted(str(device["id"]) for device in staying if device["hostname"] == name)) > 1
-    ]
-
-
-def _quorum(states: Mapping[str, Mapping[str, Any]], masters: Collection[str], removed: Sequence[str]) -> list[str]:
-    """Return a blocker unless more than half of the control plane nodes, of inventory and cluster, are Ready."""
-    members = {*masters, *(name for name, node in states.items() if node["control_plane"])}
-    ready = [name for name in members if name in states and states[name]["ready"]]
-    if 2 * len(ready) > len(members):
-        return []
-    verb = "is" if len(ready) == 1 else "are"
-    return [
-        f"Only {len(ready)} of {len(members)} control plane nodes {verb} Ready. More than half have to be Ready before "
-        f"{', '.join(removed)} can be removed."
-    ]
-
-
-def _is_able(node: Mapping[str, Any]) -> bool:
-    """Return whether a Node runs pods, also while this collection drains it."""
-    return bool(node["ready"] and (node["schedulable"] or node["cordoned_for_removal"]))
-
-
-def _least(
-    states: Mapping[str, Mapping[str, Any]],
-    workers: Collection[str],
-    joining: Collection[str] | None,
-    removed: Sequence[str],
-    least: int,
-) -> list[str]:
-    """Return a blocker if too few workers remain. ``joining``: existing devices, if workers without a Node or device count, too."""
-    able, unable = [], []
-    for name in workers:
-        node = states.get(name)
-        if joining is not None and (node is None or name not in joining):
-            able.append(name)
-        elif node is None:
-            unable.append(f"{name} (no node)")
-        elif not node["ready"]:
-            unable.append(f"{name} (not Ready)")
-        elif not node["schedulable"] and not (joining is not None and node["cordoned_for_removal"]):
-            unable.append(f"{name} (cordoned)")
-        else:
-            able.append(name)
-    if len(able) >= least:
-        return []
-    others = f" Not counted: {', '.join(unable)}." if unable else ""
-    return [
-        f"Without {', '.join(removed)} only {len(able)} workers that can run pods would remain, {least} are required "
-        f"(openshift_least_workers).{others}"
-    ]
 
 
 class FilterModule:

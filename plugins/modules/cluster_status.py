@@ -69,6 +69,9 @@ options:
       labels:
         description: Labels that its Node is to have.
         type: dict
+      annotations:
+        description: Annotations of its Node.
+        type: dict
       taints:
         description: Taints that its Node is to have, with C(key), C(value) and C(effect).
         type: list
@@ -133,6 +136,12 @@ options:
       - As O(equinix_metal.openshift.csr_approval#module:history). It is only read.
     type: str
     default: ""
+  in_job:
+    description:
+      - Whether scale.yml would run as a job of AWX, which removes no worker that is not named.
+    type: bool
+    default: false
+    version_added: 1.0.0
 seealso:
   - module: equinix_metal.openshift.status_report
   - module: equinix_metal.openshift.metal_cluster_info
@@ -202,6 +211,12 @@ status:
           description: What to do next.
           type: str
           sample: run scale.yml, which replaces it
+    plan:
+      description:
+        - What scale.yml would do, with C(steps), C(counts), C(price_per_hour) before and after, and C(lines) for people. V(null) if
+          nothing of the cluster exists.
+      type: dict
+      sample: {counts: {create: 1, change: 0, replace: 0, remove: 0}}
     notes:
       description: What is worth knowing and no fault, such as the holder of the cluster lock, or an available update.
       type: list

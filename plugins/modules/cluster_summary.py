@@ -60,6 +60,10 @@ options:
     type: list
     elements: dict
     default: []
+  plan:
+    description:
+      - The plan of the playbook. Of a run whose plan has no step only the release is printed, with C(-v) all of it.
+    type: raw
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module

@@ -365,6 +365,10 @@ device:
       description: Slug of the plan.
       type: str
       sample: c3.small.x86
+    price_per_hour:
+      description: Price of its plan per hour in US dollars, V(null) if the Metal API does not report it.
+      type: float
+      sample: 0.5
     metro:
       description: Code of the metro, lower case.
       type: str

@@ -31,6 +31,10 @@ options:
     type: list
     elements: dict
     default: []
+  plan:
+    description:
+      - The plan of the playbook, once it is made. The title of a phase without a step in it is printed with C(-v) only.
+    type: raw
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module

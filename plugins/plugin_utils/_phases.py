@@ -33,20 +33,14 @@ def heading(log: Sequence[Mapping[str, Any]], now: float) -> str:
     return f"{position(last, '[{number}/{count}] ')}{last['title']}{elapsed}"
 
 
+def is_idle(title: str, phases: Sequence[str], plan: Mapping[str, Any] | None) -> bool:
+    """Return whether the plan has no step of this phase. The first phase makes the plan."""
+    return plan is not None and title in phases[1:] and all(step["phase"] != title for step in plan["steps"])
+
+
 def position(entry: Mapping[str, Any], form: str) -> str:
     """Return the number of the phase in this format, empty for a phase that is not in its playbook's table."""
     return form.format(**entry) if entry.get("number") else ""
-
-
-def times(log: Sequence[Mapping[str, Any]], now: float) -> list[str]:
-    """Return one line for each phase with the time it took, and one with the total; the last phase ends now."""
-    if not log:
-        return []
-    ends = [*(entry["started_at"] for entry in log[1:]), now]
-    taken = [(duration(end - entry["started_at"]), entry["title"]) for entry, end in zip(log, ends, strict=True)]
-    taken.append((elapsed(log, now), "total"))
-    width = max(len(text) for text, _title in taken)
-    return [f"{text:>{width}}  {title}" for text, title in taken]
 
 
 def elapsed(log: Sequence[Mapping[str, Any]], now: float) -> str:

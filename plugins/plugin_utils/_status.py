@@ -41,6 +41,8 @@ def status_lines(status: Data) -> list[str]:
         findings = [finding for finding in status["findings"] if finding["group"] == group]
         if findings:
             lines += ["", f"{heading}:", *_limited(findings, _finding)]
+    if status["plan"] and status["plan"]["steps"]:
+        lines += ["", "To bring it to the inventory, scale.yml would do this:", *(f"  {line}" for line in status["plan"]["lines"])]
     lines += ["", *_summary(status)]
     if status["machines"]:
         lines += ["", *machine_lines(status["machines"])]

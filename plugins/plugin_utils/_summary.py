@@ -11,6 +11,7 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import times
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import elapsed
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import columns, continued, count, mapping, mappings, price, rows
 
 SHOWN_NODES = 20
@@ -54,6 +55,11 @@ def cluster_lines(cluster: str, state: Any) -> list[str]:
     return lines
 
 
+def brief(lines: Sequence[str]) -> list[str]:
+    """Return what a run says that had nothing to do: the release, and what the cluster waits for."""
+    return list(itertools.takewhile(bool, lines))
+
+
 def device_lines(belongings: Any) -> list[str]:
     """Return the number of devices by plan and metro, and their price."""
     clusters = mappings(mapping(belongings).get("clusters"))
@@ -64,10 +70,10 @@ def device_lines(belongings: Any) -> list[str]:
     devices = mappings(clusters[0].get("devices"))
     total = price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour")
     groups = Counter((_role(device), f"{device.get('plan')} in {device.get('metro')}") for device in devices)
-    listed = [f"{number} {role}: {place}" for (role, place), number in sorted(groups.items())]
+    listed = [f"{number} {role}, {place}" for (role, place), number in sorted(groups.items())]
     blocks = mappings(clusters[0].get("ip_reservations"))
     listed += [count(len(blocks), "address block")] if blocks else []
-    return rows(continued("Devices", [f"{len(devices)}{total}", *map(printable, listed)]))
+    return rows([("Devices", f"{len(devices)}{total}"), *continued("", [printable("; ".join(listed), LONGEST)] if listed else [])])
 
 
 def unjoined(state: Any, belongings: Any, pending: Collection[str] = ()) -> list[str]:
@@ -102,37 +108,37 @@ def cost_of(belongings: Any) -> dict[str, Any]:
     return {"devices": len(mappings(clusters[0].get("devices"))), "price_per_hour": clusters[0].get("price_per_hour")}
 
 
-def access_lines(state: Any, kubeconfig: str, password_file: str) -> list[str]:
-    """Return the addresses and the credentials of the cluster. ``password_file`` is empty where it does not exist."""
+def access_lines(state: Any, password_file: str) -> list[str]:
+    """Return the address of the console and the credentials. ``password_file`` is empty where it does not exist."""
     console = printable(mapping(state).get("console_url") or "none yet", LONGEST)
     password = f"its password is in {password_file or 'the folder that the cluster was installed from'}"
-    return rows([("Console", console), ("", f"user kubeadmin, {password}"), ("Config", kubeconfig)])
+    return rows([("Console", console), ("", f"user kubeadmin, {password}")])
 
 
 def next_lines(kubeconfig: str, caller: Caller) -> list[str]:
-    """Return the next commands."""
+    """Return the next commands; in a job also where the kubeconfig is kept."""
     if caller.job:
         return rows(
             continued(
                 "Next",
                 [
+                    f"the kubeconfig is {kubeconfig}",
                     "to scale, change the inventory and launch the job template that runs scale.yml",
                     "to delete the cluster, launch the job template that runs destroy.yml",
                 ],
             )
         )
     commands = [
-        f"export KUBECONFIG={shlex.quote(kubeconfig)}",
-        "oc get nodes  # or kubectl get nodes",
+        f"export KUBECONFIG={shlex.quote(kubeconfig)}; oc get nodes  # or kubectl",
         f"{caller.sibling('scale')}  # after a change of the inventory's hosts{caller.same}",
         f"{caller.sibling('destroy')}  # deletes the cluster and ends the billing{caller.same}",
     ]
     return rows(continued("Next", commands))
 
 
-def phase_lines(log: Sequence[Data], now: float) -> list[str]:
-    """Return the duration of each phase; empty without phases."""
-    return rows(continued("Elapsed", times(log, now)))
+def time_lines(log: Sequence[Data], now: float) -> list[str]:
+    """Return how long the run took; empty without phases. The title of each phase has the time at which it began."""
+    return rows([("Elapsed", elapsed(log, now))]) if log else []
 
 
 def _node(node: Data) -> list[str]:

@@ -66,6 +66,8 @@ class Run:
     """Seconds since 1970."""
     cut: bool = False
     """Whether it was ended before its time."""
+    plan: dict[str, Any] | None = None
+    """What it was going to do; None for a playbook without a plan, and for a run in which a test had a hand."""
 
     @property
     def changed(self) -> int:
@@ -99,8 +101,25 @@ class Run:
     def tail(self) -> str:
         return "\n".join(self.output.splitlines()[-60:])
 
+    @property
+    def unplanned(self) -> list[str]:
+        """What the run has ordered or deleted beyond its plan, kinds with numbers. The journal has no names."""
+        if self.plan is None:
+            return []
+        found = []
+        for method, verbs, places in (("POST", {"create", "replace"}, ORDERS), ("DELETE", {"remove", "replace"}, DELETIONS)):
+            done = [each for each in self.writes if each["method"] == method and each["status"] < 300]
+            for kind, place in places.items():
+                # A deletion may be sent twice.
+                number = len({each["path"] if method == "DELETE" else each["n"] for each in done if place.search(each["path"])})
+                planned = len([step for step in self.plan["steps"] if step["kind"] == kind and step["verb"] in verbs])
+                if number > planned:
+                    found.append(f"{number} x {method} {kind}, {planned} in the plan")
+        return found
+
     def ended_well(self) -> Run:
         assert self.code == 0, self.tail
+        assert self.unplanned == [], self.plan["lines"] if self.plan else ""
         return self
 
 
@@ -129,6 +148,12 @@ class Moment:
     def __str__(self) -> str:
         return f"{self.role}-{self.occurrence}+{self.delay:g}s"
 
+
+PLANNED = ("install.yml", "scale.yml", "replace.yml", "destroy.yml")
+"""The playbooks that print a plan."""
+ORDERS = {"device": re.compile(r"/projects/[^/]+/devices$"), "gateway": re.compile(r"/projects/[^/]+/metal-gateways$")}
+DELETIONS = {"device": re.compile(r"/devices/[^/]+$"), "gateway": re.compile(r"/metal-gateways/[^/]+$")}
+"""Requests of the Metal API by the kind of object that a plan has. The journal does not tell a VLAN from the cluster lock."""
 
 KEPT = 15.0
 """Seconds in which what was used last ends by itself."""
@@ -219,6 +244,7 @@ class User:
         """
         began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
+        arguments = (*self._writes_plan(playbook), *arguments)
         # Where tests run in the background Ctrl-C is ignored, and would be by all they start.
         command = ["env", "--default-signal=INT", "ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
         started = time.monotonic()
@@ -283,7 +309,19 @@ class User:
                 timer.join()
             self._kill(process)
         took = time.monotonic() - started
-        return Run(code, "\n".join(lines), took, self.sandbox.journal(since=began), tuple(headings), began, cut.is_set())
+        planned = None if kill or after or seen or read else self._plan()
+        return Run(code, "\n".join(lines), took, self.sandbox.journal(since=began), tuple(headings), began, cut.is_set(), planned)
+
+    def _writes_plan(self, playbook: str) -> tuple[str, ...]:
+        """The arguments that let a playbook write its plan, where it has one."""
+        plan = self.folder / "plan.json"
+        plan.unlink(missing_ok=True)
+        return ("-e", f"openshift_plan_file={plan}") if playbook in PLANNED else ()
+
+    def _plan(self) -> dict[str, Any] | None:
+        plan = self.folder / "plan.json"
+        found: dict[str, Any] | None = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
+        return found
 
     @staticmethod
     def _kill(process: subprocess.Popen[str]) -> None:

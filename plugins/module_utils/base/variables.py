@@ -705,6 +705,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "devices are deleted. Machines that stopped in their installation or first boot are failed, too.",
             default=0,
             options=("provision_replace_failed",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_worker_quorum",
@@ -1508,6 +1509,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Minimum number of workers that are Ready and not cordoned after a removal.",
             default=2,
             options=("leave_least_workers",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_remove",
@@ -1535,7 +1537,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Inventory hosts or host names of the machines that replace.yml replaces.",
             default=[],
             elements="str",
-            options=("leave_replace",),
             in_preflight=True,
         ),
         Variable(
@@ -1543,7 +1544,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Pool whose workers replace.yml replaces, one after the other, instead of O(openshift_replace).",
             default="",
-            options=("leave_replace_pool",),
             in_preflight=True,
         ),
         Variable(
@@ -1552,7 +1552,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "A time in ISO 8601, such as V(2026-05-04T10:00:00Z). replace.yml skips machines whose device was provisioned later, so an "
             "interrupted replacement of a pool continues where it ended.",
             default="",
-            options=("leave_replace_older_than",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_replace_at_most",
@@ -1560,17 +1560,16 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Number of workers that replace.yml replaces at the same time, and maximum number of unhealthy workers that "
             "one run of scale.yml replaces.",
             default=1,
-            options=("leave_replace_at_most",),
             in_preflight=True,
         ),
         Variable(
             "openshift_replace_not_ready_after",
             "int",
             "Time in seconds for which the node of a running worker may be not Ready before scale.yml replaces the worker. scale.yml then "
-            "replaces workers with a failed device, too; V(0) is never, unhealthy machines are only printed.",
+            "replaces workers with a failed device, too; V(0) is never, unhealthy machines are only reported by preflight.",
             default=0,
             unit="seconds",
-            options=("leave_replace_not_ready_after",),
+            in_preflight=True,
         ),
         Variable(
             "openshift_drain_grace_period",
@@ -1816,6 +1815,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         ),
     ),
     "Run report": (
+        Variable(
+            "openshift_plan_file",
+            "str",
+            "File on the controller that install.yml, scale.yml, replace.yml and destroy.yml write their plan to as JSON, in check mode "
+            "too. The plan is printed in any case.",
+            default="",
+            options=("validate_plan_file", "leave_plan_file"),
+        ),
         Variable(
             "openshift_report_file",
             "str",
@@ -2125,7 +2132,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window", "leave_window", "status_window"),
+            options=("csr_approval_window", "gather_window", "status_window"),
+            in_preflight=True,
         ),
         Variable(
             "openshift_join_second_key_after",
@@ -2404,7 +2412,7 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job", "leave_job", "validate_job"),
+        options=("cluster_lock_job", "leave_job", "status_job", "validate_job"),
     ),
     Variable(
         "artifact",

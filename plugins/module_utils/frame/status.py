@@ -53,6 +53,7 @@ STATUS_OPTIONS = Options(
                 "metro": {"type": "str"},
                 "placement": {"type": "list", "elements": "dict"},
                 "labels": {"type": "dict"},
+                "annotations": {"type": "dict"},
                 "taints": {"type": "list", "elements": "dict"},
             },
         },
@@ -66,6 +67,7 @@ STATUS_OPTIONS = Options(
         "second_key_after": {"type": "float", "default": 60, "no_log": False},
         "recover_nodes": {"type": "bool", "default": False},
         "history": {"type": "str", "default": ""},
+        "in_job": {"type": "bool", "default": False},
     }
 ).merge(CLUSTER_OPTIONS, METAL_OPTIONS)
 
@@ -85,7 +87,7 @@ class StatusModule(ModuleFrame):
     def report(self) -> None:
         """Read both APIs and return the status. An API that does not answer is a part of the status, not an error."""
         params = self.params
-        desired = Desired(params["cluster"], params["machines"], params["certificate_days"], params["machine_network"])
+        desired = Desired(params["cluster"], params["machines"], params["certificate_days"], params["machine_network"], params["in_job"])
         metal = read_metal(self._metal_client, params["cluster"], params["project_id"])
         addresses = params["api_addresses"] or controller_addresses(metal.devices, params["machine_network"])
         rules = approval_rules(params, metal.devices, (machine["hostname"] for machine in params["machines"]))

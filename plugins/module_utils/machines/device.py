@@ -25,7 +25,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ValidationError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, unavailable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import (
     BEGINNING,
@@ -36,6 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.o
     under_way,
     without_operation_tags,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import (
     DELETING_STATES,
     filter_tag,
@@ -167,6 +168,7 @@ def device_result(device: Mapping[str, Any]) -> dict[str, Any]:
         "description": device.get("description"),
         "state": device.get("state"),
         "plan": plan_name(device),
+        "price_per_hour": price_per_hour(mapping(device.get("plan"))),
         "metro": metro_code(device),
         "operating_system": inner(device, "operating_system", "slug"),
         "tags": texts(device.get("tags")),

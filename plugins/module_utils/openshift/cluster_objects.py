@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import Gateway, list_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
@@ -46,8 +45,7 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attr
 
     ``device_attributes``: further attributes of each device, by their names in ``metal_device_info``.
 
-    Calls: three lists for each project, one more where a VLAN or a block of the size of a gateway's is a cluster's, and one for the prices
-    of all.
+    Calls: three lists for each project, and one more where a VLAN or a block of the size of a gateway's is a cluster's.
     """
     names = params["names"]
     found: dict[str, dict[str, list[Result]]] = defaultdict(lambda: {kind: [] for kind in (*KINDS, LOCKS)})
@@ -60,9 +58,8 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attr
         blocks = [block for block in belongings["ip_reservations"] if (block["quantity"] or 0) >= min(GATEWAY_SIZES)]
         for project in {each["project_id"] for each in (*belongings["virtual_networks"], *blocks)}:
             belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"], blocks)
-    prices = _prices(client) if any(belongings["devices"] for belongings in found.values()) else {}
     # A requested name is in the result even if the cluster has no objects.
-    return {"clusters": [_cluster(name, found[name], prices, device_attributes) for name in sorted({*found, *(names or [])})]}
+    return {"clusters": [_cluster(name, found[name], device_attributes) for name in sorted({*found, *(names or [])})]}
 
 
 def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
@@ -102,18 +99,8 @@ def _gateways(
     return [{**result, "project_id": project} for result in listed if ours & {result["virtual_network_id"], result["ip_reservation_id"]}]
 
 
-def _prices(client: MetalClient) -> dict[Any, float | None]:
-    try:
-        return {plan.get("slug"): price_per_hour(plan) for plan in client.read_list("plans", "plans", doing="read the plans' prices")}
-    except NotFoundError:
-        # A service for a private rack may have no plans. Prices are optional.
-        return {}
-
-
-def _cluster(
-    name: str, belongings: Mapping[str, list[Result]], prices: Mapping[Any, float | None], device_attributes: Sequence[str]
-) -> dict[str, Any]:
-    devices = [_device(result, prices, device_attributes) for result in belongings["devices"]]
+def _cluster(name: str, belongings: Mapping[str, list[Result]], device_attributes: Sequence[str]) -> dict[str, Any]:
+    devices = [_device(result, device_attributes) for result in belongings["devices"]]
     # Reserved hardware is paid by contract, whether or not it has a device.
     billed = [device["price_per_hour"] for device in devices if not device["hardware_reservation_id"]]
     known = [price for price in billed if price is not None]
@@ -128,11 +115,12 @@ def _cluster(
     }
 
 
-def _device(result: Result, prices: Mapping[Any, float | None], more: Sequence[str]) -> Result:
+def _device(result: Result, more: Sequence[str]) -> Result:
     names = (
         "id",
         "hostname",
         "plan",
+        "price_per_hour",
         "metro",
         "state",
         "locked",
@@ -145,5 +133,4 @@ def _device(result: Result, prices: Mapping[Any, float | None], more: Sequence[s
         **{name: result[name] for name in (*names, *more)},
         "role": next(iter(tag_values(result["tags"], ROLE_TAG)), None),
         "infra_id": next(iter(tag_values(result["tags"], INFRA_TAG)), None),
-        "price_per_hour": prices.get(result["plan"]),
     }

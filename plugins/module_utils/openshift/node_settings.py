@@ -21,6 +21,8 @@ RECORD = "equinix-metal.openshift/managed"
 """Annotation of a Node with the labels, annotations and taints that were set for the inventory, JSON."""
 
 KINDS = ("labels", "annotations", "taints")
+LONGEST = 4096
+"""Longer annotations are of operators, such as those with the routes of the network."""
 
 Values = dict[str, str]
 """Values by key; those of taints by ``key:effect``, which identifies a taint."""
@@ -66,6 +68,14 @@ def _definition(machine: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str
         body["metadata"]["resourceVersion"] = metadata.get("resourceVersion")
         body["spec"] = {"taints": _all_taints(taints, changes["taints"])}
     return body
+
+
+def settable(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what can be set on a Node for the inventory: hundreds of whole Nodes would be megabytes."""
+    metadata, spec = mapping(node.get("metadata")), mapping(node.get("spec"))
+    kept = {name: metadata[name] for name in ("name", "labels", "resourceVersion") if name in metadata}
+    own = {name: value for name, value in mapping(metadata.get("annotations")).items() if len(str(value)) < LONGEST}
+    return {"metadata": {**kept, "annotations": own}, "spec": {"taints": mappings(spec.get("taints"))}}
 
 
 def read_record(metadata: Mapping[str, Any]) -> dict[str, Values] | None:

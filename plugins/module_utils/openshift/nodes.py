@@ -8,7 +8,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -134,6 +134,11 @@ def list_nodes(client: ClusterClient, *, patient: bool, routers: bool = False) -
         if not patient:
             raise
         return [], [problem.message]
+    return node_rows(nodes, placed), waiting
+
+
+def node_rows(nodes: Iterable[Node], placed: Mapping[str, Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+    """Return Nodes as ``node_info`` returns them. ``placed``: of each what :func:`read_routers` has found."""
     shown = ("name", "control_plane", "ready", "unreachable", "message", "schedulable", "device_id", "provider_id")
     return [
         {
@@ -142,7 +147,7 @@ def list_nodes(client: ClusterClient, *, patient: bool, routers: bool = False) -
             "created_at": None if node.created_at is None else timestamp(node.created_at),
             "addresses": list(node.addresses),
             "cordoned_for_removal": node.cordoned_here,
-            **placed.get(node.name, {}),
+            **(placed or {}).get(node.name, {}),
         }
         for node in nodes
-    ], waiting
+    ]

@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kuber
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Verdict
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import node_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import Renamed, identify
@@ -33,7 +34,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     operator_facts,
     version_of,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import ClusterReading, Dated, MetalReading
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan import world as plan_world
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import missing_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.scale import plan_scale
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import CLUSTER, METAL, World
 
 GROUPS = ("unreachable", "differences", "degraded", "certificates", "csrs")
 """The groups of findings, in the order of the report."""
@@ -66,6 +73,23 @@ class Desired:
     certificate_days: int
     network: str = "layer3"
     """The machine network, which decides which of a device's addresses is its node address."""
+    in_job: bool = False
+    """Whether scale.yml would run as a job, which removes named workers only."""
+
+    def plan(self, metal: MetalReading, api: ClusterReading, now: datetime) -> Plan:
+        """Return what scale.yml would do."""
+        problems = {METAL: metal.problem, CLUSTER: api.problem or ("" if api.has_nodes else "the Nodes cannot be listed")}
+        machines = {group: [each for each in self.machines if each.get("role") == role] for group, role in ROLES.items()}
+        existing = {str(device.get("hostname")).lower() for device in metal.devices}
+        world = World(
+            devices=metal.devices,
+            nodes=api.nodes,
+            objects=api.objects,
+            missing=missing_machines(machines, existing, bootstrap_over=True),
+            problems={name: printable(problem, LINE) for name, problem in problems.items() if problem},
+            now=now,
+        )
+        return plan_scale(plan_world.Desired(self.cluster, machines, Request(in_job=self.in_job)), world)
 
 
 def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, presented: Iterable[Dated], now: datetime) -> dict[str, Any]:
@@ -74,7 +98,8 @@ def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, p
     """
     exists = bool(metal.devices) or bool(metal.problem) or not api.problem
     moment = api.now or now
-    machines, findings = _machines(desired, metal, api, moment)
+    plan = desired.plan(metal, api, moment)
+    machines, findings = _machines(desired, metal, api, plan, moment)
     dated = [*api.certificates, *presented]
     certificates = sorted((_certificate(each, moment, desired.certificate_days) for each in dated), key=lambda each: str(each["ends_at"]))
     if not exists:
@@ -94,6 +119,7 @@ def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, p
         "notes": [printable(note, LINE) for note in _notes(metal, api, moment)],
         "metal_api": {"answers": not metal.problem, "problem": printable(metal.problem, LINE)},
         "cluster_api": {"answers": not api.problem, "problem": printable(api.problem, LINE) if exists else ""},
+        "plan": plan.data() if exists else None,
         "price_per_hour": metal.price_per_hour if metal.devices else 0.0 if not metal.problem else None,
         "machines": machines,
         "version": _version(api),
@@ -108,7 +134,9 @@ def cluster_status(desired: Desired, metal: MetalReading, api: ClusterReading, p
 # --- machines -------------------------------------------------------------------------------------------------------------------------
 
 
-def _machines(desired: Desired, metal: MetalReading, api: ClusterReading, now: datetime) -> tuple[list[dict[str, Any]], list[Finding]]:
+def _machines(
+    desired: Desired, metal: MetalReading, api: ClusterReading, plan: Plan, now: datetime
+) -> tuple[list[dict[str, Any]], list[Finding]]:
     """Return a line for each machine of the inventory, the devices and the Nodes, and the findings on all of them.
 
     A device is in the line of its Node, whatever its host name is.
@@ -124,7 +152,8 @@ def _machines(desired: Desired, metal: MetalReading, api: ClusterReading, now: d
     asking = {verdict.request.node for verdict in api.verdicts}
     lines, findings = [], []
     for name in sorted({*by_name, *devices, *nodes}):
-        machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking, renamed.get(name))
+        lacks = [step.detail for step in plan.steps if step.verb == "change" and step.object == name]
+        machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking, lacks, renamed.get(name))
         found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
         lines.append(machine.line(found, desired.network))
         findings += found
@@ -153,6 +182,8 @@ class Joined:
     devices: Sequence[Mapping[str, Any]]
     node: Mapping[str, Any] | None
     is_asking: bool
+    lacks: Sequence[str] = ()
+    """What scale.yml would set on its Node."""
     renamed: Renamed | None = None
     """The device of the Node, if it has another host name."""
 
@@ -306,15 +337,8 @@ class Joined:
             yield from self._of_pool(node, desired)
 
     def _of_pool(self, node: Mapping[str, Any], desired: Mapping[str, Any]) -> Iterator[Finding]:
-        labels = {name: value for name, value in mapping(desired.get("labels")).items() if node["labels"].get(name) != value}
-        if labels:
-            named = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
-            yield self._finding(f"its Node lacks labels of the inventory: {named}", "run scale.yml, which sets them")
-        known = [_taint(taint) for taint in node["taints"]]
-        taints = [taint for taint in map(_taint, mappings(desired.get("taints"))) if taint not in known]
-        if taints:
-            named = ", ".join(f"{key}={value}:{effect}" if value else f"{key}:{effect}" for key, value, effect in taints)
-            yield self._finding(f"its Node lacks taints of the inventory: {named}", "run scale.yml, which sets them")
+        if self.lacks:
+            yield self._finding(f"its Node lacks what the inventory sets: {'; '.join(self.lacks)}", "run scale.yml, which sets it")
         if node["control_plane"] != (desired.get("role") == "control-plane"):
             actual = "of the control plane" if node["control_plane"] else "no control plane Node"
             yield self._finding(f"its Node is {actual}, the inventory says {desired.get('role')}", "change the inventory")
@@ -335,10 +359,6 @@ class Joined:
         if self.role == "control-plane":
             return "replace the control plane machine: docs/day2.md"
         return "run scale.yml, which replaces it" if self.role == "worker" else "run install.yml, which creates it"
-
-
-def _taint(taint: Mapping[str, Any]) -> tuple[str, str, str]:
-    return text(taint.get("key")), text(taint.get("value")), text(taint.get("effect"))
 
 
 def _absent(desired: Desired) -> Finding:

@@ -45,6 +45,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class ClusterReading:
     pools: Sequence[Mapping[str, Any]] = ()
     boot_images: Mapping[str, Any] | None = None
     nodes: Sequence[Mapping[str, Any]] = ()
+    objects: Sequence[Mapping[str, Any]] = ()
+    """The Nodes with what can be set on them for the inventory."""
     has_nodes: bool = True
     """Whether the Nodes could be listed."""
     verdicts: Sequence[Verdict] = ()
@@ -107,7 +110,7 @@ class ClusterReading:
 
 
 def read_metal(make: Callable[[], MetalClient], cluster: str, project: str | None) -> MetalReading:
-    """Return what the Metal API has of a cluster: five lists, one more where it has VLANs."""
+    """Return what the Metal API has of a cluster: three lists, one more where it has VLANs or blocks for gateways."""
     try:
         params = {"names": [cluster], "project_ids": None, "project_id": project}
         found = find_clusters(make(), params, device_attributes=DEVICE_ATTRIBUTES)["clusters"][0]
@@ -171,6 +174,7 @@ class _Reading:
             pools=self._listed(client.machine_config_pools, "MachineConfigPools"),
             boot_images=self._object(client.coreos_boot_images, "coreos-bootimages"),
             nodes=[_node(node) for node in nodes],
+            objects=[settable(node) for node in nodes],
             has_nodes=has_nodes,
             verdicts=self._verdicts(rules, requests, nodes, history),
             servers=client.servers(),
@@ -243,9 +247,8 @@ class _Reading:
 def _node(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the comparison needs of a Node."""
     details, own = node_details(node), read_node(node)
-    labels = mapping(mapping(node.get("metadata")).get("labels"))
     return {
-        **{name: details[name] for name in ("name", "ready", "message", "unschedulable", "kubelet_version", "os_image", "taints")},
+        **{name: details[name] for name in ("name", "ready", "message", "unschedulable", "kubelet_version", "os_image")},
         "control_plane": own.control_plane,
         "since": own.since,
         "device_id": own.device_id,
@@ -253,5 +256,5 @@ def _node(node: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": own.created_at,
         "addresses": own.addresses,
         "cordoned_here": own.cordoned_here,
-        "labels": {str(name): text(value) for name, value in labels.items()},
+        "unreachable": own.unreachable,
     }

@@ -9,10 +9,12 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import total
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Offer
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,
@@ -25,6 +27,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     passed_if,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import bid_of, is_spot, prices_of
+
+Answer = TypeVar("Answer")
 
 HOURS_A_MONTH = 730
 
@@ -135,31 +139,45 @@ def _bids(context: Context) -> str:
     return f", with {counted(len(bids), 'spot market device')} at the market price; their bids are {sum(bids):.2f} US dollars per hour"
 
 
-def cost(context: Context) -> dict[str, Any]:
-    """Return the prices of the machines to order, None when unknown. A machine without capacity counts with its first alternative."""
+def offers(context: Context) -> dict[str, Offer]:
+    """Return what each machine to order will be, by host name. A machine without capacity has its first alternative."""
+    chosen = _read(context.choose_places)
+    market = _read(lambda: prices_of(context.read("spot_prices", "spot_prices")))
+    listed = _read(lambda: context.plans)
+    places = chosen[0] if chosen else {}
+    found = {}
+    for machine in context.machines_to_order:
+        alternatives = context.places_of(machine)
+        place = places.get(machine["hostname"]) or (alternatives[0] if alternatives else Place(metro="", plan=""))
+        if machine.get("hardware_reservation_id"):
+            price: Any = 0.0
+        else:
+            price = (market or {}).get(place) if is_spot(machine) else ((listed or {}).get(place.plan) or {}).get("price_per_hour")
+        is_reserved = bool(machine.get("hardware_reservation_id"))
+        found[machine["hostname"]] = Offer(place.plan, place.metro, float(price) if isinstance(price, (int, float)) else None, is_reserved)
+    return found
+
+
+def _read(read: Callable[[], Answer]) -> Answer | None:
+    """Return what a reading says; None without it, which a check reports."""
     try:
-        chosen, _problems = context.choose_places()
-        ordered = {machine["hostname"]: machine for machine in context.machines_to_order if not machine.get("hardware_reservation_id")}
-        places = {name: chosen.get(name) or context.places_of(machine)[0] for name, machine in ordered.items()}
-        market = prices_of(context.read("spot_prices", "spot_prices")) if any(map(is_spot, ordered.values())) else {}
-        prices = {
-            name: market.get(place) if is_spot(ordered[name]) else context.plans[place.plan].get("price_per_hour")
-            for name, place in places.items()
-        }
-    except (UnreadableError, KeyError, IndexError):
-        return {
-            "price_per_hour": 0.0 if not context.machines_to_order and context.devices else None,
-            "price_of_the_run": None,
-            "price_per_month": None,
-        }
-    known = {name: float(price) for name, price in prices.items() if isinstance(price, (int, float))}
-    if len(known) != len(prices):
+        return read()
+    except UnreadableError:
+        return None
+
+
+def cost(context: Context) -> dict[str, Any]:
+    """Return the prices of the machines to order, None when unknown."""
+    if not context.machines_to_order:
+        return {"price_per_hour": 0.0 if context.devices else None, "price_of_the_run": None, "price_per_month": None}
+    prices = {name: offer.price_per_hour for name, offer in offers(context).items()}
+    hour = total(prices.values())
+    if hour is None:
         return {"price_per_hour": None, "price_of_the_run": None, "price_per_month": None}
     bootstrap = {machine["hostname"] for machine in context.groups["bootstrap"]}
-    hour = sum(known.values())
-    staying = sum(price for name, price in known.items() if name not in bootstrap)
+    staying = sum(price or 0.0 for name, price in prices.items() if name not in bootstrap)
     return {
-        "price_per_hour": round(hour, 4),
+        "price_per_hour": hour,
         "price_of_the_run": round(hour * float(context.settings.get("run_hours") or 1), 2),
         "price_per_month": round(staying * HOURS_A_MONTH, 2),
     }

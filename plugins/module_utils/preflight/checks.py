@@ -32,9 +32,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight 
     networks,
     nodes,
     plain_network,
+    planning,
     plans,
     publishing,
-    removals,
     services,
     settings,
     spot,
@@ -117,9 +117,21 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "workers to remove",
-        removals.workers,
+        planning.removals,
         expected="every existing worker in the inventory, or its removal by scale.yml intended",
         advice="put workers that are missing by mistake back into the inventory (in AWX: enable them, and update the inventory's sources)",
+    ),
+    Check(
+        "machines to replace",
+        planning.replacement,
+        expected="openshift_replace or openshift_replace_pool names machines of the inventory",
+        advice="correct openshift_replace, openshift_replace_pool, openshift_replace_older_than or openshift_replace_at_most",
+    ),
+    Check(
+        "health of machines",
+        planning.health,
+        expected="every machine of an installed cluster with a device that runs and a Node that is Ready",
+        advice="repair or replace these machines",
     ),
     Check(
         "bootstrap machine reuse",

@@ -35,6 +35,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import missing_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import UnreadableError
 
 Machine = Mapping[str, Any]
@@ -255,13 +256,16 @@ class Context:
     @cached_property
     def machines_to_order_by_group(self) -> dict[str, list[Machine]]:
         """The machines whose devices do not exist yet."""
-        existing = {device.get("hostname") for device in self.devices} - self.replaced
-        if self.reused_worker and self.has_bootstrap_machine:
-            existing.add(self.reused_worker["hostname"])
-        return {
-            group: [] if group == "bootstrap" and self.is_bootstrapped else [each for each in machines if each["hostname"] not in existing]
-            for group, machines in self.groups.items()
-        }
+        return self._missing({device["hostname"] for device in self.devices} - self.replaced)
+
+    @cached_property
+    def machines_without_device(self) -> dict[str, list[Machine]]:
+        """The same without those that replace.yml orders again."""
+        return self._missing({device["hostname"] for device in self.devices})
+
+    def _missing(self, existing: set[str]) -> dict[str, list[Machine]]:
+        reused = self.reused_worker["hostname"] if self.reused_worker and self.has_bootstrap_machine else ""
+        return missing_machines(self.groups, existing, bootstrap_over=self.is_bootstrapped, reused=reused)
 
     @property
     def machines_to_order(self) -> list[Machine]:

@@ -24,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
     failed,
     not_checkable,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import plan_of
 
 VERDICTS: tuple[Verdict, ...] = ("passed", "not checkable", "warning", "failed")
 """In the order of the report: what needs attention is last."""
@@ -52,6 +53,7 @@ def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str,
     lines = sorted((_line(each, context) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
     counts = Counter(line.verdict for line in lines)
     costs = cost(context)
+    plan = plan_of(context)
     summary = _summary(context, counts, costs)
     return {
         "cluster": context.cluster,
@@ -63,6 +65,7 @@ def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str,
         "machines_to_order": len(context.machines_to_order),
         **costs,
         "servers": context.capacity_questions(),
+        "plan": plan.data() if plan else None,
         "summary": summary,
         "text": [*_columns(lines), summary],
         "problems": _problems(lines),
@@ -135,7 +138,8 @@ def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[st
             lines.append(f"{'':9}expected: {check['expected']}")
         if check["advice"]:
             lines.append(f"{'':9}to do:    {check['advice']}")
-    return [*lines, report["summary"]]
+    # The plan, which is printed next, has numbers and prices.
+    return lines if report.get("plan") and not report["failed"] else [*lines, report["summary"]]
 
 
 def _folded(passed: Sequence[Mapping[str, Any]], unmade: Sequence[Mapping[str, Any]]) -> str:

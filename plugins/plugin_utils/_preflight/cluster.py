@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import list_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, its ``nodes`` as ``node_info`` returns them, and the names of
-    its ``control_plane`` nodes.
+    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, its ``nodes`` as ``node_info`` returns them, their ``objects``
+    with names, labels, annotations and taints only, and the names of its ``control_plane`` nodes.
 
     If the request failed it has ``msg`` instead. Empty without a kubeconfig.
     """
@@ -34,7 +36,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         client = ClusterClient(str(path), timeout=float(settings["timeout"]))
         version = client.cluster_version()
         replaced = read_operator(client.etcd()).replacing.node
-        nodes, _waiting = list_nodes(client, patient=False)
+        objects = sorted(client.nodes(), key=lambda node: str(mapping(node.get("metadata")).get("name")))
+        nodes = node_rows(map(read_node, objects))
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
     # Also one whose replacement is not complete: it may have no Node now.
@@ -44,6 +47,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
             "cluster_id": cluster_id_of(version) or "",
             "version": version_of(version) or "",
             "nodes": nodes,
+            "objects": [settable(node) for node in objects],
             "control_plane": members,
         },
     }

@@ -334,12 +334,12 @@ def test_without_machines_the_defaults_are_the_only_profile() -> None:
     assert boot_profiles([], DEFAULTS) == [DEFAULTS]
 
 
-def test_the_report_has_a_line_for_each_device() -> None:
+def test_the_report_has_a_line_for_each_device_that_is_not_as_it_was() -> None:
     outcomes: dict[str, dict[str, Any]] = {
         "a": {"action": "created", "error": None, "status": "active", "replacements": []},
         "b": {"action": "none", "error": None, "status": "active", "replacements": []},
         "c": {"action": "created", "error": None, "status": "active", "replacements": ["x", "y"]},
         "d": {"action": "none", "error": "no capacity", "status": "failed", "replacements": []},
     }
-    assert device_report(outcomes) == ["a: created", "b: unchanged", "c: created, after 2 failed", "d: failed, no capacity"]
-    assert device_report(outcomes, check_mode=True)[:2] == ["a: would be created", "b: would be unchanged"]
+    assert device_report(outcomes) == ["a: created", "c: created, after 2 failed", "d: failed, no capacity"], "b is as it was"
+    assert device_report(outcomes, check_mode=True)[0] == "a: would be created"

@@ -85,3 +85,9 @@ def test_a_notable_check_is_printed_although_it_passed() -> None:
         "passed   default plans  found of default plans",
         "2 passed",
     ]
+
+
+def test_the_plan_says_what_the_summary_does() -> None:
+    fine = {"checks": [check("fine", "passed")], "summary": "1 passed", "plan": {"lines": []}}
+    assert screen_lines({**fine, "failed": 0}) == ["1 check passed (all of them with -v)"]
+    assert screen_lines({**fine, "failed": 1})[-1] == "1 passed"

@@ -56,6 +56,7 @@ def device(name: str, role: str = "worker", **more: Any) -> dict[str, Any]:
         "price_per_hour": 0.5,
         "addresses": {"public_ipv4": "192.0.2.7"},
         "ip_addresses": [{"address": "192.0.2.7"}],
+        "tags": [f"openshift-cluster={DOMAIN}", f"openshift-role={role}"],
         **more,
     }
 
@@ -68,12 +69,12 @@ def node(name: str, *, control_plane: bool = False, **more: Any) -> dict[str, An
         "unschedulable": False,
         "kubelet_version": "v1.33.6",
         "os_image": "Red Hat Enterprise Linux CoreOS",
-        "taints": [],
         "control_plane": control_plane,
         "since": NOW - timedelta(days=1),
         "device_id": f"id-{name}",
+        "provider_id": f"equinixmetal://id-{name}",
         "cordoned_here": False,
-        "labels": {},
+        "unreachable": False,
         **more,
     }
 
@@ -91,7 +92,7 @@ def status(
     return cluster_status(
         Desired(DOMAIN, machines, days),
         MetalReading(**{"devices": devices, "price_per_hour": 0.5 * len(devices), **(metal or {})}),
-        ClusterReading(**{"now": NOW, "nodes": nodes, **(api or {})}),
+        ClusterReading(**{"now": NOW, "nodes": nodes, "objects": [{"metadata": {"name": each["name"]}} for each in nodes], **(api or {})}),
         presented or [],
         NOW,
     )
@@ -156,11 +157,11 @@ DIFFERENCES: list[tuple[str, dict[str, Any], str]] = [
         {"nodes": [node("worker-0", unschedulable=True, cordoned_here=True)]},
         "its Node is cordoned, by an unfinished removal",
     ),
-    ("labels", {"machines": [machine("worker-0", labels={"disk": BOOT})]}, "its Node lacks labels of the inventory: disk=ssd"),
+    ("labels", {"machines": [machine("worker-0", labels={"disk": BOOT})]}, "its Node lacks what the inventory sets: label disk=ssd"),
     (
         "taints",
         {"machines": [machine("worker-0", taints=[{"key": "infra", "value": "", "effect": "NoSchedule"}])]},
-        "its Node lacks taints of the inventory: infra:NoSchedule",
+        "its Node lacks what the inventory sets: taints infra:NoSchedule",
     ),
     ("node role", {"nodes": [node("worker-0", control_plane=True)]}, "its Node is of the control plane, the inventory says worker"),
     (

@@ -1,10 +1,10 @@
-"""The phases of a playbook: their numbers, the line that announces one, and how long each took."""
+"""The phases of a playbook: their numbers, and the line that announces one."""
 
 from __future__ import annotations
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading, times
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading, is_idle
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration
 
 PHASES = ["Run preflight checks", "Create Ignition files", "Publish boot files"]
@@ -33,14 +33,11 @@ def test_a_log_is_not_changed_in_place() -> None:
     assert len(log) == 1
 
 
-def test_the_last_phase_lasts_until_now() -> None:
-    log = begin(PHASES[2], PHASES, begin(PHASES[0], PHASES, [], 0.0), 61.0)
-    assert times(log, 4000.0) == ["1m01s  Run preflight checks", "1h05m  Publish boot files", "1h06m  total"]
-    assert times([], 4000.0) == []
-    assert times(begin(PHASES[1], PHASES, begin(PHASES[0], PHASES, [], 0.0), 599.0), 605.0)[1:] == [
-        "    6s  Create Ignition files",
-        "10m05s  total",
-    ]
+def test_a_phase_without_a_step_is_idle_but_not_the_first_and_none_without_a_plan() -> None:
+    plan = {"steps": [{"phase": PHASES[2]}]}
+    assert [is_idle(title, PHASES, plan) for title in PHASES] == [False, True, False]
+    assert not is_idle(PHASES[1], PHASES, None)
+    assert not is_idle("Something else", PHASES, plan), "a phase of a part that another playbook has too"
 
 
 @pytest.mark.parametrize(

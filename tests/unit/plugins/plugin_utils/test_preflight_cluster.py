@@ -52,6 +52,7 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
         found = cluster.collect(wanted(tmp_path))["kubeconfig"]
         nodes = [(node["name"], node["device_id"]) for node in found.pop("nodes")]
         assert nodes == [(f"{name}.demo", f"id-{name}") for name in ("master-0", "master-1", "worker-0")]
+        assert [node["metadata"]["name"] for node in found.pop("objects")] == [name for name, _device in nodes]
         assert found == {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
         assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", ETCD), ("GET", "/api/v1/nodes")]
 

@@ -173,6 +173,7 @@ STATUS: dict[str, Any] = {
             "within_days": True,
         }
     ],
+    "plan": {"steps": [{"verb": "create"}], "lines": ["demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour"]},
     "certificate_requests": [
         {
             "name": EVIL,
@@ -205,6 +206,8 @@ def test_a_page_is_well_formed_escaped_and_loads_nothing(page: str) -> None:
 def test_the_text_begins_with_the_verdict_and_lists_what_needs_attention_with_the_next_step() -> None:
     lines = status_lines(STATUS)
     assert lines[0] == STATUS["verdict"]
+    assert "  demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour" in lines
+    assert not any("would do this" in line for line in status_lines({**STATUS, "plan": {**STATUS["plan"], "steps": []}}))
     assert "  worker-1: its device has vanished" in lines
     assert "    next: run scale.yml" in lines
     text = "\n".join(lines)

@@ -9,10 +9,11 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
     access_lines,
+    brief,
     cluster_lines,
     device_lines,
     next_lines,
-    phase_lines,
+    time_lines,
     unjoined,
 )
 
@@ -83,10 +84,7 @@ def test_devices_are_counted_by_role_and_place_with_the_price_of_all() -> None:
     found = {"clusters": [{"devices": devices, "ip_reservations": [{"id": "x"}], "price_per_hour": 3.75}]}
     assert device_lines(found) == [
         "  Devices:  5, 3.75 USD per hour",
-        "            3 control-plane: c3.small.x86 in da",
-        "            1 worker: c3.small.x86 in da",
-        "            1 worker: c3.small.x86 in ny",
-        "            1 address block",
+        "            3 control-plane, c3.small.x86 in da; 1 worker, c3.small.x86 in da; 1 worker, c3.small.x86 in ny; 1 address block",
     ]
 
 
@@ -153,14 +151,13 @@ def test_what_is_unknown_is_no_problem(belongings: Any) -> None:
 @pytest.mark.parametrize("found", [None, "text", [], {}, {"nodes": 3}, {"nodes": [None, 3]}, {"waiting": None}])
 def test_a_malformed_state_is_no_error(found: Any) -> None:
     assert cluster_lines(NAME, found)[0].startswith(NAME)
-    assert access_lines(found, "/k", "/p")[0] == "  Console:  none yet"
+    assert access_lines(found, "/p")[0] == "  Console:  none yet"
 
 
 def test_the_commands_that_come_next_can_be_pasted() -> None:
     lines = next_lines("/home/me/my clusters/demo/kubeconfig", Caller({"args": ("install.yml",)}))
     assert lines == [
-        "  Next:     export KUBECONFIG='/home/me/my clusters/demo/kubeconfig'",
-        "            oc get nodes  # or kubectl get nodes",
+        "  Next:     export KUBECONFIG='/home/me/my clusters/demo/kubeconfig'; oc get nodes  # or kubectl",
         "            ansible-playbook scale.yml  # after a change of the inventory's hosts",
         "            ansible-playbook destroy.yml  # deletes the cluster and ends the billing",
     ]
@@ -169,6 +166,7 @@ def test_the_commands_that_come_next_can_be_pasted() -> None:
 def test_a_job_of_awx_has_no_command_line() -> None:
     lines = "\n".join(next_lines("/k", Caller({"args": ("install.yml",)}, job=True)))
     assert "job template" in lines
+    assert "the kubeconfig is /k" in lines
     assert "ansible-playbook" not in lines
 
 
@@ -177,7 +175,12 @@ def test_text_of_others_cannot_pretend_to_be_something_else() -> None:
     assert all(line.isprintable() for line in lines)
 
 
-def test_how_long_each_phase_took() -> None:
+def test_how_long_the_run_took() -> None:
     log = [{"title": "Create devices", "number": 1, "count": 1, "started_at": 10.0}]
-    assert phase_lines(log, 40.0) == ["  Elapsed:  30s  Create devices", "            30s  total"]
-    assert phase_lines([], 40.0) == []
+    assert time_lines(log, 40.0) == ["  Elapsed:  30s"]
+    assert time_lines([], 40.0) == []
+
+
+def test_a_run_with_nothing_to_do_says_the_release_and_what_is_waited_for() -> None:
+    lines = cluster_lines(NAME, state(node("a"), reached=False, waiting=["operator dns is progressing"]))
+    assert brief([*lines, "", "  Devices:  1"]) == lines[:2]

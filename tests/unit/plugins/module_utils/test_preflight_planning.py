@@ -1,0 +1,99 @@
+"""The checks of removals, replacements and the health of machines, and the plan, from what preflight has read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import health, plan_of, removals, replacement
+
+DOMAIN = "demo.metal.test"
+
+
+def machine(name: str) -> dict[str, Any]:
+    return {"hostname": f"{name}.{DOMAIN}", "inventory_hostname": name, "plan": "c3.small.x86", "metro": "da", "pool": "worker"}
+
+
+def device(name: str, role: str) -> dict[str, Any]:
+    tags = [f"openshift-cluster={DOMAIN}", f"openshift-role={role}"]
+    return {"id": f"id-{name}", "hostname": f"{name}.{DOMAIN}", "tags": tags, "plan": "c3.small.x86", "metro": "da", "price_per_hour": 0.75}
+
+
+def node(name: str, **more: Any) -> dict[str, Any]:
+    own = {"ready": True, "schedulable": True, "cordoned_for_removal": False, "control_plane": name.startswith("master")}
+    record = {"device_id": f"id-{name}", "provider_id": f"equinixmetal://id-{name}"}
+    return {"name": f"{name}.{DOMAIN}", "created_at": None, "addresses": [], **own, **record, **more}
+
+
+def context(playbook: str, *workers: str, kubeconfig: dict[str, Any] | None = None, **settings: Any) -> Context:
+    """An installed cluster with one control plane machine and three workers; the inventory has ``workers``."""
+    names = ["worker-0", "worker-1", "worker-2"]
+    given = {
+        "cluster_name": "demo",
+        "base_domain": "metal.test",
+        "metal_api_url": "u",
+        "metal_api_token": "t",
+        "metal_project_id": "p",
+        "directory": "/clusters/demo",
+        "bootstrap_over": True,
+        "folder_exists": True,
+        "least_workers": 2,
+        "dns_provider": "none",
+        "playbook": playbook,
+    }
+    machines = {
+        "bootstrap": [],
+        "control_plane": [machine("master-0")],
+        "workers": [machine(name) for name in workers],
+        "load_balancer": [],
+    }
+    readings = {
+        "project": {"project": {}},
+        "devices": {"devices": [device("master-0", "control-plane"), *(device(name, "worker") for name in names)]},
+        "kubeconfig": kubeconfig or {"nodes": [node("master-0"), *map(node, names)], "objects": []},
+    }
+    return Context({**given, "machines": machines, **settings}, readings)
+
+
+def test_only_scale_fails_for_a_removal_that_cannot_be_made() -> None:
+    assert removals(context("scale.yml", "worker-0", "worker-1")).verdict == "passed"
+    too_few = removals(context("scale.yml", "worker-0"))
+    assert too_few.verdict == "failed"
+    assert "only 1 workers that can run pods would remain, 2 are required" in too_few.found
+    assert removals(context("install.yml", "worker-0")).verdict == "warning"
+
+
+def test_without_a_kubeconfig_no_node_can_be_drained() -> None:
+    found = removals(context("scale.yml", "worker-0", "worker-1", bootstrap_over=False))
+    assert (found.verdict, "no node can be drained" in found.found) == ("failed", True)
+
+
+@pytest.mark.parametrize(("names", "verdict"), [("worker-1", "passed"), ("worker-9", "failed"), ("", "failed")])
+def test_a_machine_to_replace_is_one_of_the_inventory(names: str, verdict: str) -> None:
+    assert replacement(context("replace.yml", "worker-0", "worker-1", replace=names)).verdict == verdict
+    assert replacement(context("scale.yml", "worker-0", "worker-1", replace=names)).verdict == "passed", "scale.yml replaces none"
+
+
+def test_an_unhealthy_machine_is_a_warning_with_the_next_step() -> None:
+    silent = node("worker-1", ready=False, unreachable=True, message="no heartbeat", since="2026-11-28T11:00:00Z")
+    found = health(context("scale.yml", "worker-0", "worker-1", kubeconfig={"nodes": [node("master-0"), node("worker-0"), silent]}))
+    assert found.verdict == "warning"
+    assert "worker-1.demo.metal.test: its Node is not Ready" in found.found
+    assert health(context("scale.yml", "worker-0")).verdict == "passed"
+
+
+def test_the_plan_is_that_of_the_playbook() -> None:
+    plan = plan_of(context("scale.yml", "worker-0", "worker-1"))
+    assert plan is not None
+    assert [(step.verb, step.object) for step in plan.steps] == [("remove", f"worker-2.{DOMAIN}")]
+    assert plan.lines()[0] == f"{DOMAIN}, scale.yml: 1 to remove; 3.00 -> 2.25 USD an hour"
+    assert plan_of(context("", "worker-0")) is None, "validate.yml changes nothing"
+    assert plan_of(context("scale.yml", "worker-0", pool_sizes="many")) is None, "a check says what is wrong"
+
+
+def test_a_cluster_that_does_not_answer_is_unknown() -> None:
+    plan = plan_of(context("scale.yml", "worker-0", "worker-1", "worker-2", kubeconfig={"msg": "connection refused"}))
+    assert plan is not None
+    assert (dict(plan.unknown), list(plan.steps)) == ({"cluster API": "connection refused"}, [])

@@ -62,6 +62,8 @@ def test_check_mode_changes_nothing_and_predicts_the_install(user: User) -> None
     assert run.writes == []
     assert user.sandbox.inventory_is_empty()
     assert not user.cluster.exists()
+    assert run.plan is not None
+    assert run.plan["counts"] == {"create": 6, "change": 0, "replace": 0, "remove": 1}
     for name in ("bootstrap-0", "master-0", "master-2", "worker-0", "worker-1"):
         assert f"{name}.{NAME}" in run.output, name
 
@@ -286,6 +288,15 @@ def second_run(user: User, playbook: str) -> None:
     assert run.changed == 0
     assert run.writes == []
     assert len(run.requests) < again.requests
+    if run.plan and not again.is_destroyed:
+        assert run.plan["steps"] == []
+        assert len(run.output.splitlines()) <= 12, "a run with nothing to do says that, and no more"
+
+
+def test_an_install_prints_its_plan_and_little_more(installed: Installed) -> None:
+    lines = [line for line in installed.run.output.splitlines() if not line.startswith("waiting since")]
+    assert f"{NAME}, install.yml: 6 to create, 1 to remove; 0.00 -> 3.75 USD an hour" in lines
+    assert len(lines) <= 60
 
 
 @pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or AGAIN[name] == Again()])

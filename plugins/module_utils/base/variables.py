@@ -542,7 +542,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Folder of the cluster's files on the controller. It contains secrets and is accessible to its owner only.",
             expression=(
                 "ignition_check_directory | default(openshift_directory | default('')) | equinix_metal.openshift.cluster_directory("
-                "openshift_cluster_name, openshift_base_domain, openshift_clusters_directory | default(''))"
+                "openshift_cluster_name | default(''), openshift_base_domain | default(''), openshift_clusters_directory | default(''))"
             ),
             computed="`<name>.<domain>` in `openshift_clusters_directory`",
             options=(
@@ -2413,6 +2413,18 @@ COMPUTED_OPTIONS = (
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
         options=("cluster_lock_job", "leave_job", "status_job", "validate_job"),
+    ),
+    Variable(
+        "connection",
+        "dict",
+        "Options of the Metal API's modules: C(metal_api_url), C(metal_api_token), C(project_id) and others of the action group C(metal).",
+        expression=(
+            "connection_metal | default({'metal_api_url': metal_api_url | default(omit, true), 'metal_api_token': metal_api_token "
+            "| default(omit, true), 'project_id': metal_project_id | default(omit, true)})"
+        ),
+        computed="those of `metal_api_url`, `metal_api_token` and `metal_project_id`, else of the environment",
+        no_log=True,
+        options=("csr_approval_connection",),
     ),
     Variable(
         "artifact",

@@ -101,7 +101,7 @@ def installation_of(context: Context) -> Installation:
     release = "" if context.is_ignition_in_use or context.settings.get("folder_exists") else context.text("version")
     return Installation(
         release=release,
-        bootstrap_over=context.is_bootstrapped,
+        bootstrap_over=context.is_bootstrapped or context.is_adopted,
         reused=str(context.reused_worker["hostname"]) if context.reused_worker else "",
         network=_network(context),
     )

@@ -71,8 +71,9 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
 
     client = client_of(settings)
     readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
-    if not metadata(str(settings["directory"])):
-        # Without files of an install, every object with the ownership tag of this cluster is of another owner.
+    if not metadata(str(settings["directory"])) or readings["devices"].get("devices") == []:
+        # Without files of an install, every object with the ownership tag of this cluster is of another owner. Without devices an
+        # earlier run may have created the network, which the plan has to know.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
         readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
         # An install holds the lock while it is checked.

@@ -53,7 +53,12 @@ def _order(phase: str, name: str, machine: Machine, world: World, reason: str) -
 
 
 def _offer(machine: Machine, world: World) -> Offer:
-    return world.offers.get(str(machine["hostname"])) or Offer(str(machine.get("plan") or ""), str(machine.get("metro") or ""))
+    """Return what is offered for a machine; without offers, as for the status, at the price of devices of the same plan."""
+    if found := world.offers.get(str(machine["hostname"])):
+        return found
+    plan = str(machine.get("plan") or "")
+    prices = {price_of(device) for device in world.devices if device.get("plan") == plan and not device.get("hardware_reservation_id")}
+    return Offer(plan, str(machine.get("metro") or ""), prices.pop() if len(prices) == 1 else None)
 
 
 def replaced(phase: str, names: Mapping[str, str], desired: Desired, world: World, *, drained: bool) -> list[Step]:

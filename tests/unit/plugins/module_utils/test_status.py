@@ -115,6 +115,13 @@ def test_a_cluster_as_the_inventory_says_is_healthy() -> None:
     assert found["price_per_hour"] == 1.0
 
 
+def test_a_machine_without_a_device_costs_what_others_of_its_plan_do() -> None:
+    desired, existing, joined = MASTER
+    found = status([desired, machine("worker-0")], [existing], [joined])
+    assert found["plan"]["lines"][0] == "demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour"
+    assert status([desired], [existing], [joined])["plan"]["steps"] == []
+
+
 BOOT = "ssd"
 DIFFERENCES: list[tuple[str, dict[str, Any], str]] = [
     ("neither", {"devices": [], "nodes": []}, "it has neither a device nor a Node"),

@@ -72,7 +72,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.destroy import plan_destroy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.destroy import plan_destroy
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 

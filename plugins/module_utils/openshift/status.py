@@ -34,13 +34,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     operator_facts,
     version_of,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan import world as plan_world
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import missing_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.scale import plan_scale
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import CLUSTER, METAL, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import ClusterReading, Dated, MetalReading
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan import world as plan_world
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import missing_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.scale import plan_scale
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import CLUSTER, METAL, World
 
 GROUPS = ("unreachable", "differences", "degraded", "certificates", "csrs")
 """The groups of findings, in the order of the report."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import total
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Offer
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import total
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Offer
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (
     Finding,

@@ -33,9 +33,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     render,
     variable_of,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import missing_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Mirror, archives_in
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import missing_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import UnreadableError
 
 Machine = Mapping[str, Any]

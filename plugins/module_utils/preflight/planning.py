@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.install import Installation, plan_install
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.replace import plan_replace
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.scale import plan_scale
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import CLUSTER, METAL, Desired, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request, choose_removals, removal_request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal_plan import plan_removal
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import unhealthy_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import OWN_GATEWAYS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.install import Installation, plan_install
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.replace import plan_replace
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.scale import plan_scale
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import CLUSTER, METAL, Desired, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.capacity import offers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.findings import (

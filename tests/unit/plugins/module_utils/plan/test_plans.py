@@ -13,14 +13,14 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import RECORD
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.destroy import plan_destroy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import missing_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.install import Installation, plan_install
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.replace import plan_replace
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.scale import plan_scale
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, Offer, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.destroy import plan_destroy
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import missing_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.install import Installation, plan_install
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.replace import plan_replace
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.scale import plan_scale
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, Offer, World
 
 CLUSTER = "demo.metal.test"
 ROOT = Path(__file__).resolve().parents[5]
@@ -222,6 +222,6 @@ def test_unknown_nodes_are_not_replaced_or_removed_from_the_cluster() -> None:
 
 @pytest.mark.parametrize("playbook", ["install", "scale", "replace", "destroy"])
 def test_phases_are_those_of_the_playbook(playbook: str) -> None:
-    module = importlib.import_module(f"ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.{playbook}")
+    module = importlib.import_module(f"ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.{playbook}")
     play = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
     assert list(module.PHASES) == play["vars"]["play_phases"]

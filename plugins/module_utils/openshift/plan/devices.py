@@ -10,9 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Step, total
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import (
+    Desired,
+    Machine,
+    Machines,
+    Offer,
+    World,
+    price_of,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import unhealthy_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Step, total
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, Machine, Machines, Offer, World, price_of
 
 NEW = "in the inventory, no device"
 

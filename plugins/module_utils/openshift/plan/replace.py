@@ -8,11 +8,11 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import orders, replaced
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import boot_files, requests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan, Step
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import plan_replacement
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import orders, replaced
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.joining import boot_files, requests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan, Step
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, World
 
 PHASES = ("Run preflight checks", "Replace control plane machines", "Replace workers")
 

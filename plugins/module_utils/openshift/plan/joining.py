@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import RECORD, node_changes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Step
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, World
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Step
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World
 
 SHOWN = 6
 """Names in one line; the others are counted."""

@@ -11,10 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import failed, gone, orders, replaced, stale_nodes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.joining import boot_files, coming, records, requests, settings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan, Step
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, World, price_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import (
+    failed,
+    gone,
+    orders,
+    replaced,
+    stale_nodes,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
+    boot_files,
+    coming,
+    records,
+    requests,
+    settings,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan, Step
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World, price_of
 
 PHASES = (
     "Run preflight checks",

@@ -8,11 +8,24 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.devices import due, failed, gone, orders, replaced, stale_nodes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.joining import boot_files, coming, records, requests, settings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.removal import choice, removals
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.plan.world import Desired, World
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import (
+    due,
+    failed,
+    gone,
+    orders,
+    replaced,
+    stale_nodes,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
+    boot_files,
+    coming,
+    records,
+    requests,
+    settings,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.removal import choice, removals
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World
 
 PHASES = (
     "Run preflight checks",

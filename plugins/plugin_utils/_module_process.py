@@ -13,7 +13,7 @@ Everything else takes the usual way: other versions of ansible-core, other hosts
 and ANSIBLE_KEEP_REMOTE_FILES.
 
 Each module has an action plugin of its own, most of them empty: a redirect in meta/runtime.yml to one plugin would give its module_defaults,
-and those of its action groups, to all of them (tried with ansible-core 2.21).
+and those of its action groups, to all of them (tried with ansible-core 2.19).
 
 Note that this plugin util is private to the collection: it may change without notice.
 """

@@ -316,7 +316,7 @@ class User:
         """The arguments that let a playbook write its plan, where it has one."""
         plan = self.folder / "plan.json"
         plan.unlink(missing_ok=True)
-        return ("-e", f"openshift_plan_file={plan}") if playbook in PLANNED else ()
+        return ("-e", json.dumps({"openshift_plan_file": str(plan)})) if playbook in PLANNED else ()
 
     def _plan(self) -> dict[str, Any] | None:
         plan = self.folder / "plan.json"

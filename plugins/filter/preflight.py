@@ -121,6 +121,39 @@ _value:
       type: list
       elements: dict
       sample: [{plan: c3.small.x86, metro: da, quantity: 4}]
+    plan:
+      description:
+        - The plan of the playbook in C(playbook) of O(_input), V(null) without one.
+      type: dict
+      contains:
+        counts:
+          description: Number of objects to create, to change, to replace and to remove.
+          type: dict
+          sample: {create: 2, change: 0, replace: 0, remove: 1}
+        price_per_hour:
+          description: US dollars an hour C(before) and C(after), V(null) when not known.
+          type: dict
+          sample: {before: 7.8, after: 9.1}
+        unknown:
+          description: Why a source did not answer, by its name.
+          type: dict
+          sample: {}
+        kept:
+          description: Workers that are not in the inventory and are kept, with the reason.
+          type: dict
+          sample: {}
+        steps:
+          description:
+            - The steps, each with C(phase), C(verb), C(kind), C(object), C(reason), C(detail), C(before), C(after), C(price_per_hour) and
+              C(known_after).
+          type: list
+          elements: dict
+          sample: [{phase: Create worker devices, verb: create, kind: device, object: worker-4.demo.metal.test}]
+        lines:
+          description: The plan for people.
+          type: list
+          elements: str
+          sample: ["demo.metal.test, scale.yml: 2 to create, 1 to remove; 7.80 -> 9.10 USD an hour"]
     summary:
       description: The counts in one line.
       type: str

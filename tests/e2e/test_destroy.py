@@ -209,8 +209,9 @@ def test_check_mode_lists_what_destroy_deletes_and_changes_nothing(
 ) -> None:
     address = write_own_names(user, project, ours)
     run = user.play("destroy.yml", "--check").ended_well()
-    assert f"{OUR_NAMES[0]} {address}" in run.output
-    assert f"{OUR_NAMES[1]} 203.0.113.7" in run.output
+    listed = " ".join(run.output.split())
+    for name, value in zip(OUR_NAMES[:2], (address, "203.0.113.7"), strict=True):
+        assert f"- {name.removesuffix(f'.{NAME}')} {value}" in listed
     assert run.writes == []
     for name, thing in ours.items():
         assert thing["id"] in run.output, f"{name} is not printed:\n{run.tail}"

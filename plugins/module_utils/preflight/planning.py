@@ -153,8 +153,8 @@ def removals(context: Context) -> Finding:
         joining=True,
     )["blockers"]
     if choice.removed and not complete:
-        folder = context.text("directory")
-        blockers.append(f"{folder}/kubeconfig does not exist, so no node can be drained. Run install.yml, which writes it.")
+        folder, names = context.text("directory"), ", ".join(choice.removed)
+        blockers.append(f"{folder}/kubeconfig does not exist, so {names} cannot be drained. Run install.yml, which writes it.")
     # The plan has a line for each.
     return failed(" ".join([*blockers, *texts])) if blockers else passed(listed(texts) or "none")
 

@@ -12,8 +12,8 @@ like that of any module: its result is what it prints, its environment, signals 
 Everything else takes the usual way: other versions of ansible-core, other hosts, other users (become), another Python, background tasks,
 and ANSIBLE_KEEP_REMOTE_FILES.
 
-Each module has an action plugin of its own, most of them empty: a redirect in meta/runtime.yml to one plugin would give its module_defaults,
-and those of its action groups, to all of them (tried with ansible-core 2.19).
+Each module has an action plugin of its own, most of them empty: a redirect in meta/runtime.yml to one plugin would give the module_defaults
+of that one, and of its action groups, to all of them (tried with ansible-core 2.19).
 
 Note that this plugin util is private to the collection: it may change without notice.
 """

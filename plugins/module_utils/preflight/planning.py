@@ -143,18 +143,21 @@ def removals(context: Context) -> Finding:
         if choice.blockers:
             return (failed if request.sizes else warning)(" ".join(choice.blockers))
         return warning(listed(texts)) if texts else passed("none")
+    reading = context.readings.get("kubeconfig") or {}
     blockers = plan_removal(
         context.devices,
         context.groups,
         cluster=context.cluster,
         request=request,
-        nodes=(context.readings.get("kubeconfig") or {}).get("nodes"),
+        nodes=reading.get("nodes"),
         least_workers=int(context.settings.get("least_workers") or 0),
         joining=True,
     )["blockers"]
     if choice.removed and not complete:
         folder, names = context.text("directory"), ", ".join(choice.removed)
         blockers.append(f"{folder}/kubeconfig does not exist, so {names} cannot be drained. Run install.yml, which writes it.")
+    elif choice.removed and "nodes" not in reading:
+        blockers.append(f"{', '.join(choice.removed)} cannot be drained: the cluster's API does not answer ({reading.get('msg')}).")
     # The plan has a line for each.
     return failed(" ".join([*blockers, *texts])) if blockers else passed(listed(texts) or "none")
 

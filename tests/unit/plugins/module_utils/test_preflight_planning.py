@@ -70,6 +70,12 @@ def test_without_a_kubeconfig_no_node_can_be_drained() -> None:
     assert (found.verdict, f"worker-2.{DOMAIN} cannot be drained" in found.found) == ("failed", True)
 
 
+def test_without_an_answer_of_the_cluster_no_node_can_be_drained() -> None:
+    found = removals(context("scale.yml", "worker-0", "worker-1", kubeconfig={"msg": "connection refused"}))
+    assert found.verdict == "failed"
+    assert "worker-2.demo.metal.test cannot be drained: the cluster's API does not answer (connection refused)." in found.found
+
+
 @pytest.mark.parametrize(("names", "verdict"), [("worker-1", "passed"), ("worker-9", "failed"), ("", "failed")])
 def test_a_machine_to_replace_is_one_of_the_inventory(names: str, verdict: str) -> None:
     assert replacement(context("replace.yml", "worker-0", "worker-1", replace=names)).verdict == verdict

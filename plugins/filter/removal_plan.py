@@ -92,21 +92,6 @@ _value:
       type: list
       elements: str
       sample: [worker-2.demo.metal.test]
-    reasons:
-      description: The workers to remove, each with C(hostname) and C(reason).
-      type: list
-      elements: dict
-      sample: [{hostname: worker-2.demo.metal.test, reason: not in the inventory}]
-    kept:
-      description: The workers that are not in the inventory and are kept, each with C(hostname) and C(reason).
-      type: list
-      elements: dict
-      sample: []
-    lines:
-      description: Lines that list the workers that are not in the inventory, what is done with each, and why. Empty without any.
-      type: list
-      elements: str
-      sample: []
     blockers:
       description: Why these workers cannot be removed, a sentence each. Empty when they can.
       type: list
@@ -136,7 +121,7 @@ def removal_plan(  # noqa: PLR0913 - the options of the filter, passed by keywor
     replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[Any]]:
-    """Return ``removed``, ``ids``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``."""
+    """Return ``removed``, ``ids``, ``nodes`` and ``blockers``."""
     try:
         return plan_removal(
             list(devices),

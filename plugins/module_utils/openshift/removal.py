@@ -49,19 +49,6 @@ class Choice:
     kept: dict[str, str] = field(default_factory=dict)
     blockers: list[str] = field(default_factory=list)
 
-    @property
-    def lines(self) -> list[str]:
-        """The workers as lines for the user; none without workers outside the inventory."""
-        if not self.removed and not self.kept:
-            return []
-        lines = ["Workers that are not in the inventory:"]
-        lines += [f"  {name} is removed: {reason}" for name, reason in self.removed.items()]
-        lines += [f"  {name} is kept: {reason}" for name, reason in self.kept.items()]
-        if self.kept:
-            names = ",".join(name.partition(".")[0] for name in self.kept)
-            lines.append(f"To remove a worker that is kept, run scale.yml with -e openshift_remove={names}")
-        return lines
-
 
 def removal_request(options: Mapping[str, Any]) -> Request:
     """Return the request in these options. Raises CollectionError for a malformed one.

@@ -34,7 +34,7 @@ def plan_removal(  # noqa: PLR0913 - the options of the filter removal_plan, pas
     replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[Any]]:
-    """Return ``removed``, ``ids``, ``nodes``, ``reasons``, ``kept``, ``lines`` and ``blockers``, see the filter ``removal_plan``.
+    """Return ``removed``, ``ids``, ``nodes`` and ``blockers``, see the filter ``removal_plan``.
 
     Raises CollectionError for a malformed request.
     """
@@ -65,9 +65,6 @@ def plan_removal(  # noqa: PLR0913 - the options of the filter removal_plan, pas
         "removed": removed,
         "ids": [str(found[name]["id"]) for name in removed],
         "nodes": [identities.node_of(str(found[name]["id"])) or name.lower() for name in removed],
-        "reasons": [{"hostname": name, "reason": reason} for name, reason in choice.removed.items()],
-        "kept": [{"hostname": name, "reason": reason} for name, reason in choice.kept.items()],
-        "lines": choice.lines if replaced is None else [],
         "blockers": blockers,
     }
 

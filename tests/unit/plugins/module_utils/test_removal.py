@@ -38,7 +38,6 @@ def test_in_a_job_an_absent_worker_is_kept() -> None:
     """AWX leaves out disabled hosts and those of other slices."""
     choice = choose("worker-0 worker-1 worker-2", "worker-0", at_most=5, in_job=True)
     assert (choice.removed, short(choice.kept), choice.blockers) == ({}, "worker-1 worker-2", [])
-    assert choice.lines[-1] == "To remove a worker that is kept, run scale.yml with -e openshift_remove=worker-1,worker-2"
 
 
 @pytest.mark.parametrize("names", [["worker-2"], "worker-2", '["worker-2"]', ["worker-2.demo.metal.test"], "WORKER-2, worker-77"])

@@ -312,15 +312,19 @@ class User:
         planned = None if kill or after or seen or read else self._plan()
         return Run(code, "\n".join(lines), took, self.sandbox.journal(since=began), tuple(headings), began, cut.is_set(), planned)
 
+    @property
+    def _plan_file(self) -> Path:
+        """Beside the user's folder, in which nothing is left that the user has not asked for."""
+        return self.folder.with_name(f"{self.folder.name}-plan.json")
+
     def _writes_plan(self, playbook: str) -> tuple[str, ...]:
         """The arguments that let a playbook write its plan, where it has one."""
-        plan = self.folder / "plan.json"
-        plan.unlink(missing_ok=True)
-        return ("-e", json.dumps({"openshift_plan_file": str(plan)})) if playbook in PLANNED else ()
+        self._plan_file.unlink(missing_ok=True)
+        return ("-e", json.dumps({"openshift_plan_file": str(self._plan_file)})) if playbook in PLANNED else ()
 
     def _plan(self) -> dict[str, Any] | None:
-        plan = self.folder / "plan.json"
-        found: dict[str, Any] | None = json.loads(plan.read_text(encoding="utf-8")) if plan.exists() else None
+        file = self._plan_file
+        found: dict[str, Any] | None = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
         return found
 
     @staticmethod

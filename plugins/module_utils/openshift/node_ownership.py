@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
@@ -67,8 +67,21 @@ DELETED = "deleted"
 Verdict = Literal["other", "current", "left"]
 
 
+class Judged(Protocol):
+    """What the rule reads of a Node."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def control_plane(self) -> bool: ...
+    @property
+    def device_id(self) -> str: ...
+    @property
+    def cordoned_here(self) -> bool: ...
+
+
 def judge(
-    node: Node, identities: Identities, hostnames: Collection[str], nodes: Collection[str], control_plane: Collection[str] = ()
+    node: Judged, identities: Identities, hostnames: Collection[str], nodes: Collection[str], control_plane: Collection[str] = ()
 ) -> Verdict:
     """Return whether a Node is of one of the devices (``current``), was left by one (``left``), or is none of ours (``other``).
 

@@ -9,7 +9,10 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import identify
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import judge
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Step, total
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import (
     Desired,
@@ -109,17 +112,40 @@ def failed(desired: Desired, world: World, group: str) -> dict[str, str]:
     return dict.fromkeys(names[: desired.replace_failed], "its device has failed")
 
 
+@dataclass(frozen=True)
+class _Row:
+    """What :func:`judge` reads of a Node."""
+
+    name: str
+    control_plane: bool
+    device_id: str
+    cordoned_here: bool
+
+
 def gone(desired: Desired, world: World) -> dict[str, str]:
-    """Return the workers whose Node is left by a device that does not exist any more, with the id of that device by host name."""
+    """Return the Nodes that are left by a device that does not exist any more, with the id of that device by name: of present and former
+    workers, by the rule of ``node_ownership``.
+    """
     if not (world.knows_devices and world.knows_nodes):
         return {}
-    fleet = world.fleet(desired)
+    identities = identify(world.nodes, world.devices)
+    hostnames = {str(device.get("hostname")).lower() for device in world.devices}
     workers = {str(machine["hostname"]) for machine in desired.machines["workers"]}
-    return {name: str(node.get("device_id") or "") for name, node in fleet.nodes.items() if name in workers and name not in fleet.devices}
+    rows = [
+        _Row(
+            name=str(node["name"]),
+            control_plane=bool(node["control_plane"]),
+            device_id=str(node.get("device_id") or ""),
+            # The two readers of Nodes call it so.
+            cordoned_here=bool(node.get("cordoned_for_removal") or node.get("cordoned_here")),
+        )
+        for node in world.nodes
+    ]
+    return {row.name: row.device_id for row in rows if judge(row, identities, hostnames, workers) == "left"}
 
 
 def stale_nodes(phase: str, desired: Desired, world: World) -> list[Step]:
-    """Return a step for each Node of a worker whose device does not exist any more."""
+    """Return a step for each Node that is left by its device."""
     return [
         Step(phase, "remove", "node", name, "its device does not exist any more", detail="the Node", before={"device": device})
         for name, device in sorted(gone(desired, world).items())

@@ -143,6 +143,17 @@ def situations() -> dict[str, Plan]:
             three,
             world(three, *cluster("worker-0", "worker-1"), nodes=[node(name) for name in (*MASTERS, "worker-0", "worker-1", "worker-2")]),
         ),
+        "scale_node_of_a_former_worker": plan_scale(
+            desired(*workers(2)),
+            world(
+                desired(*workers(2)),
+                *cluster("worker-0", "worker-1"),
+                nodes=[
+                    *(node(name) for name in (*MASTERS, "worker-0", "worker-1", "worker-7")),
+                    node("of-others", device_id="", provider_id=""),
+                ],
+            ),
+        ),
         "scale_unhealthy_replaced": plan_scale(
             due,
             world(

@@ -194,5 +194,6 @@ def replacement(context: Context) -> Finding:
     if problems:
         return failed(" ".join(problems))
     if plan.unknown:
-        return not_checkable("; ".join(f"{source}: {why}" for source, why in plan.unknown.items()))
+        why = "; ".join(f"{source}: {problem}" for source, problem in plan.unknown.items())
+        return failed(f"which machines are replaced is not known: {why}", "run replace.yml again when it answers")
     return passed(listed(step.object for step in plan.steps if step.kind == "device") or "none")

@@ -82,6 +82,12 @@ def test_a_machine_to_replace_is_one_of_the_inventory(names: str, verdict: str) 
     assert replacement(context("scale.yml", "worker-0", "worker-1", replace=names)).verdict == "passed", "scale.yml replaces none"
 
 
+def test_what_cannot_be_read_is_not_replaced_silently() -> None:
+    found = replacement(context("replace.yml", "worker-0", "worker-1", replace="worker-1", kubeconfig={"msg": "connection refused"}))
+    assert found.verdict == "failed"
+    assert "which machines are replaced is not known: cluster API: connection refused" in found.found
+
+
 def test_an_unhealthy_machine_is_a_warning_with_the_next_step() -> None:
     silent = node("worker-1", ready=False, unreachable=True, message="no heartbeat", since="2026-11-28T11:00:00Z")
     found = health(context("scale.yml", "worker-0", "worker-1", kubeconfig={"nodes": [node("master-0"), node("worker-0"), silent]}))

@@ -160,7 +160,9 @@ def refused(run: Run, *texts: str) -> None:
 
 def test_pods_with_a_controller_are_moved_before_their_device_is_deleted(cluster: Cluster) -> None:
     """Deployments come up elsewhere, the pod of a daemon set ends with its node, one without a controller is evicted for good."""
-    cluster.deploy("Deployment", "web", replicas=WORKERS)
+    # Two for each worker: with one, those with a router may get none.
+    replicas = 2 * WORKERS
+    cluster.deploy("Deployment", "web", replicas=replicas)
     until(lambda: "worker-5" in cluster.pods(app="web").values(), what="a pod of the deployment runs on worker-5")
     cluster.deploy("DaemonSet", "agent")
     until(lambda: len(cluster.pods(app="agent")) == WORKERS, what="a pod of the daemon set runs on each worker")
@@ -172,7 +174,7 @@ def test_pods_with_a_controller_are_moved_before_their_device_is_deleted(cluster
     assert "Removing worker-5.demo.metal.test: drain, DNS records, device, node." in flat(run)
     assert not cluster.has("worker-5")
     assert [name for name in left if not name.startswith("agent")] == [], "of these the machine was deleted under them"
-    pods = until(lambda: len(found := cluster.pods(app="web")) == WORKERS and found, what="the deployment is complete again")
+    pods = until(lambda: len(found := cluster.pods(app="web")) == replicas and found, what="the deployment is complete again")
     assert web not in pods and "worker-5" not in pods.values()
     assert "alone" not in cluster.pods()
 

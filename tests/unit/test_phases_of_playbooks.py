@@ -12,6 +12,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PHASE = "equinix_metal.openshift.phase"
 PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path in sorted((ROOT / "playbooks").glob("*.yml"))}
+PLANS = {**dict.fromkeys(("install", "replace", "scale"), "validate_plan"), "destroy": "leave_plan"}
+"""The fact with the plan of a playbook that has one."""
 WRITING = ["approve", "destroy", "install", "replace", "scale", "start", "stop"]
 
 
@@ -40,7 +42,8 @@ def test_the_phases_are_those_of_the_table_in_its_order(name: str) -> None:
     announced = [task["name"] for task in tasks(PLAYS[name]["tasks"]) if PHASE in task]
     assert announced == PLAYS[name]["vars"]["play_phases"]
     assert all(task.get("register") == "play_phase" for task in tasks(PLAYS[name]["tasks"]) if PHASE in task)
-    assert PLAYS[name]["module_defaults"][PHASE] == {"phases": "{{ play_phases }}", "log": "{{ play_phase.log | default([]) }}"}
+    plan = {"plan": f"{{{{ {PLANS[name]} | default(none) }}}}"} if name in PLANS else {}
+    assert PLAYS[name]["module_defaults"][PHASE] == {"phases": "{{ play_phases }}", "log": "{{ play_phase.log | default([]) }}", **plan}
 
 
 @pytest.mark.parametrize("name", WRITING)

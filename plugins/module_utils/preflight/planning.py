@@ -9,6 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
@@ -19,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import CLUSTER, METAL, Desired, World
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request, choose_removals, removal_request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal_plan import plan_removal
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import unhealthy_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import Fleet, unhealthy_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import OWN_GATEWAYS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.capacity import offers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
@@ -60,6 +61,7 @@ def request_of(context: Context) -> Request:
 def desired_of(context: Context) -> Desired:
     """Return what the inventory and the settings say. Raises as :func:`request_of`."""
     settings = context.settings
+    at_most = int(context.text("replace_at_most") or 1)
     return Desired(
         cluster=context.cluster,
         machines=context.groups,
@@ -68,12 +70,12 @@ def desired_of(context: Context) -> Desired:
             "names": settings.get("replace") or (),
             "pool": context.text("replace_pool"),
             "older_than": context.text("replace_older_than"),
-            "at_most": int(settings.get("replace_at_most") or 1),
+            "at_most": at_most,
             "window": int(settings.get("join_window") or 0),
         },
         replace_not_ready_after=int(settings.get("replace_not_ready_after") or 0),
         replace_failed=int(settings.get("replace_failed") or 0),
-        replace_at_most=int(settings.get("replace_at_most") or 1),
+        replace_at_most=at_most,
         has_dns=context.text("dns_provider") != "none",
     )
 
@@ -169,11 +171,8 @@ def health(context: Context) -> Finding:
         return passed("no cluster is installed yet")
     if "nodes" not in reading:
         return not_checkable("the nodes of the cluster cannot be read")
-    try:
-        desired, world = desired_of(context), world_of(context)
-    except (CollectionError, ValueError, TypeError):
-        return not_checkable("not checked: a variable has a wrong value")
-    found = unhealthy_machines(world.fleet(desired), now=world.now, replace_after=desired.replace_not_ready_after)
+    fleet = Fleet(context.devices, reading["nodes"], context.groups)
+    found = unhealthy_machines(fleet, now=datetime.now(UTC))
     return warning("; ".join(entry["line"].rstrip(".") for entry in found)) if found else passed("every machine is healthy")
 
 

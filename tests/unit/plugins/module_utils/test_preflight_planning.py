@@ -82,6 +82,11 @@ def test_a_machine_to_replace_is_one_of_the_inventory(names: str, verdict: str) 
     assert replacement(context("scale.yml", "worker-0", "worker-1", replace=names)).verdict == "passed", "scale.yml replaces none"
 
 
+def test_no_machine_at_the_same_time_is_refused() -> None:
+    found = replacement(context("replace.yml", "worker-0", "worker-1", replace="worker-1", replace_at_most=0))
+    assert (found.verdict, "openshift_replace_at_most is 0. Set it to 1 or more." in found.found) == ("failed", True)
+
+
 def test_what_cannot_be_read_is_not_replaced_silently() -> None:
     found = replacement(context("replace.yml", "worker-0", "worker-1", replace="worker-1", kubeconfig={"msg": "connection refused"}))
     assert found.verdict == "failed"

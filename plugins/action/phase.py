@@ -33,7 +33,7 @@ class ActionModule(PrintingAction):
         if len(log) == 1:
             begin_record()
         record("phase", {**log[-1], "play": str(variables.get("ansible_play_name") or "The playbook")})
-        # What such a phase does is print nothing too, unless something has changed since the plan was made.
+        # A phase without a step has nothing else to print either, unless something has changed since the plan was made.
         if self._display.verbosity or not is_idle(options["title"] or self._task.name, options["phases"], options["plan"] or None):
             show(heading(log, now), constants.COLOR_HIGHLIGHT)
         return {"log": log}

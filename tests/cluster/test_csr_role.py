@@ -17,7 +17,7 @@ from tests.cluster.control_plane import ControlPlane, environment
 from tests.e2e.harness import until
 from tests.unit.plugins.module_utils.csr_cases import client, dns, ips, made, serving
 
-NAME, STRANGER = "worker-3.their.example.com", "worker-9.their.example.com"
+NAME, UNKNOWN = "worker-3.their.example.com", "worker-9.their.example.com"
 TAG = "their-workers"
 
 
@@ -39,7 +39,7 @@ def ordered(sandbox: RunningSandbox, name: str) -> list[str]:
 
 def test_workers_join_a_cluster_of_another_installer(cluster: ControlPlane, sandbox: RunningSandbox, tmp_path: Path) -> None:
     addresses = ordered(sandbox, NAME)
-    cluster.file("stranger", client(made(f"system:node:{STRANGER}"))["spec"]).raise_for_status()
+    cluster.file("unknown", client(made(f"system:node:{UNKNOWN}"))["spec"]).raise_for_status()
     cluster.file("first", client(made(f"system:node:{NAME}"))["spec"]).raise_for_status()
     given = {"cluster": "their.example.com", "workers": [NAME], "tags_of_workers": [TAG]}
     process = subprocess.Popen(
@@ -73,5 +73,5 @@ def test_workers_join_a_cluster_of_another_installer(cluster: ControlPlane, sand
         process.kill()
     assert process.returncode == 0, output
     assert "1 of 1 machines have joined" in output
-    assert f"REFUSED   stranger for node '{STRANGER}'" in output
+    assert f"REFUSED   unknown for node '{UNKNOWN}'" in output
     assert set(cluster.approved()) == {"first", "serving"}

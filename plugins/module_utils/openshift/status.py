@@ -150,9 +150,10 @@ def _machines(
         devices.setdefault(name, []).append(device)
     nodes = {str(node["name"]): node for node in api.nodes}
     asking = {verdict.request.node for verdict in api.verdicts}
+    changes = {step.object: [step.detail] for step in plan.steps if step.verb == "change"}
     lines, findings = [], []
     for name in sorted({*by_name, *devices, *nodes}):
-        lacks = [step.detail for step in plan.steps if step.verb == "change" and step.object == name]
+        lacks = changes.get(name, ())
         machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking, lacks, renamed.get(name))
         found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
         lines.append(machine.line(found, desired.network))

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import total
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import Fleet
 
@@ -96,9 +97,7 @@ class World:
     @cached_property
     def price_per_hour(self) -> float | None:
         """The price of all devices in US dollars, None when one is not known."""
-        prices = [price_of(device) for device in self.devices]
-        known = [price for price in prices if price is not None]
-        return round(sum(known), 4) if self.knows_devices and len(known) == len(prices) else None
+        return total(map(price_of, self.devices)) if self.knows_devices else None
 
 
 METAL, CLUSTER = "Metal API", "cluster API"

@@ -90,15 +90,15 @@ def test_without_an_interval_a_quick_one_is_sliced_and_shows_no_progress() -> No
         assert "progress_interval" not in once.calls[0]
 
 
-class Telling(Scripted):
+class Reporting(Scripted):
     """Its module leaves notices while it runs."""
 
-    def __init__(self, *arguments: Any, tells: Callable[[str], None], **named: Any) -> None:
+    def __init__(self, *arguments: Any, report: Callable[[str], None], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._tells = tells
+        self._report = report
 
     def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        self._tells(self._task.environment[-1][FILE_VARIABLE])
+        self._report(self._task.environment[-1][FILE_VARIABLE])
         return super()._execute_module(*arguments, **named)
 
 
@@ -106,7 +106,7 @@ def test_notices_of_a_module_are_shown_while_it_runs(capfd: pytest.CaptureFixtur
     """Warnings where Ansible's own are, each line once, and nothing in it can be mistaken for another one."""
     seen: list[str] = []
 
-    def tells(path: str) -> None:
+    def report(path: str) -> None:
         append(path, [{"level": "warning", "text": "now\x1b[2K\n[WARNING]: forged"}])
         deadline = time.monotonic() + 60
         while "[WARNING]: now" not in "".join(seen):
@@ -115,17 +115,17 @@ def test_notices_of_a_module_are_shown_while_it_runs(capfd: pytest.CaptureFixtur
             time.sleep(0.05)
         append(path, [{"level": "warning", "text": "later"}, {"level": "warning", "text": "later"}])
 
-    Telling({}, DONE, tells=tells).run()
+    Reporting({}, DONE, report=report).run()
     errors = "".join(seen) + capfd.readouterr().err
     assert errors.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
     assert errors.count("[WARNING]: later") == 1
 
 
 def test_a_file_of_notices_that_cannot_be_read_ends_no_wait(capfd: pytest.CaptureFixture[str]) -> None:
-    def tells(path: str) -> None:
+    def report(path: str) -> None:
         Path(path).write_bytes(b"\xff\xfe{")
 
-    assert Telling({}, DONE, tells=tells).run() == DONE
+    assert Reporting({}, DONE, report=report).run() == DONE
     assert capfd.readouterr().err.count("Cannot read the notices") == 1
 
 

@@ -117,7 +117,8 @@ def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], s
 
     network = call(sandbox, "POST", f"projects/{made}/virtual-networks", {"metro": "da", "vxlan": 1077})
     output = one.destroy()
-    assert f"project of a cluster ({made}), unless something else is in it" in output
+    assert "- project of a cluster since" in output
+    assert f"({made}): unless something else is in it" in output
     assert "The project of a cluster is kept: it has 1 VLAN." in output
     call(sandbox, "DELETE", f"virtual-networks/{network['id']}")
     one.destroy()

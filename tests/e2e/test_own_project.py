@@ -96,6 +96,7 @@ def test_destroy_lists_and_deletes_the_project(user: Owner) -> None:
     labels = [key["label"] for key in user.ask("GET", f"projects/{project['id']}/ssh-keys")["ssh_keys"]]
     assert labels == ["operator"]
     output = " ".join(user.destroy().ended_well().output.split())
-    assert f"project demo ({project['id']}), unless something else is in it" in output
+    assert "- project demo since" in output
+    assert f"({project['id']}): unless something else is in it" in output
     assert "is kept" not in output
     assert user.projects() == []

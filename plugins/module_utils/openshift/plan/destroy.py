@@ -44,14 +44,15 @@ def plan_destroy(
     steps = [
         *(_step(names, "records", str(each["name"]), " ".join(map(str, each.get("before") or ()))) for each in records),
         *(_device(devices, device) for device in cluster.get("devices") or ()),
-        *(
-            _step(network, "gateway", str(each.get("gateway_address")), f"of VLAN {each.get('vxlan')}", each)
-            for each in cluster["metal_gateways"]
-        ),
+        *(_gateway(network, each) for each in cluster["metal_gateways"]),
         *(_step(network, "vlan", f"VLAN {each.get('vxlan')}", f"in {each.get('metro')}", each) for each in cluster["virtual_networks"]),
         *(_addresses(network, each) for each in cluster["ip_reservations"]),
         *(_step(folder, "files", what, where) for what, where in files.items()),
-        *([_step(left, "project", str(project["name"]), "unless something else is in it", project)] if project else ()),
+        *(
+            [replace(_step(left, "project", f"project {project['name']}", "", project), reason="unless something else is in it")]
+            if project
+            else ()
+        ),
     ]
     notes = [f"DNS records of {cluster['name']} have to be deleted by hand"] if by_hand else []
     return Plan(str(cluster["name"]), "destroy.yml", PHASES, steps, cluster.get("price_per_hour"), notes=notes, is_long=True)
@@ -75,7 +76,7 @@ def _device(phase: str, device: Mapping[str, Any]) -> Step:
 
 
 def _gateway(phase: str, gateway: Mapping[str, Any]) -> Step:
-    return _step(phase, "gateway", str(gateway.get("gateway_address")), f"of VLAN {gateway.get('vxlan')}", gateway)
+    return _step(phase, "gateway", f"gateway {gateway.get('gateway_address')}", f"of VLAN {gateway.get('vxlan')}", gateway)
 
 
 def _addresses(phase: str, block: Mapping[str, Any]) -> Step:

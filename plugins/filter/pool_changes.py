@@ -66,30 +66,14 @@ _value:
       sample: [{kind: MachineConfig, metadata: {name: 98-worker-kernel-arguments}}]
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.chrony import chrony_manifests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import (
-    pool_changes as changes_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import (
-    pool_manifests,
-)
-
-Objects = Sequence[Mapping[str, Any]]
-
-
-def pool_changes(workers: Objects, control_plane: Objects, current: Objects, time_servers: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """Return ``present`` and ``absent``."""
-    settings = {"control_plane": control_plane, "workers": workers, "time_servers": time_servers}
-    desired = [*pool_manifests(settings), *chrony_manifests(settings)]
-    known = [item for item in current if control_plane or not item["metadata"]["name"].startswith("98-master-")]
-    return changes_of(desired, known)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import config_changes
 
 
 class FilterModule:
     """Filters of this collection."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"pool_changes": pool_changes}
+        return {"pool_changes": config_changes}

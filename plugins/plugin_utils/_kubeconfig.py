@@ -9,7 +9,7 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,11 @@ def unique_certificates(bundles: Iterable[str]) -> str:
     """Return the certificates of PEM bundles, each once, in their order."""
     found = dict.fromkeys(match[0] for bundle in bundles for match in CERTIFICATE.finditer(bundle))
     return "".join(f"{certificate}\n" for certificate in found)
+
+
+def certificates_of(kubeconfig: Mapping[str, Any]) -> str:
+    """Return the CAs (PEM) of the first cluster of a kubeconfig. Raises KeyError, IndexError, TypeError or ValueError for another file."""
+    return b64decode(kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
 
 
 def _entry(config: Mapping[str, Any], kind: str, field: str, name: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -247,3 +248,11 @@ def test_examples_pass_the_syntax_check(documentation: dict[str, Any], tmp_path:
 
 def test_examples_are_there(documentation: dict[str, Any]) -> None:
     assert all(entry["examples"] for entry in documentation.values())
+
+
+def test_the_page_names_files_that_exist() -> None:
+    """The paths of values are told file by file: a file that has moved is found here."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:playbooks|plugins|roles|metal_api|sandbox|meta|tests|tools|extensions)/[\w./]+)`", page))
+    assert len(paths) > 20
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []

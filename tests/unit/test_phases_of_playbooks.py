@@ -18,10 +18,14 @@ WRITING = ["approve", "destroy", "install", "replace", "scale", "start", "stop"]
 
 
 def tasks(entries: list[dict[str, Any]], folder: Path = ROOT / "playbooks") -> Iterator[dict[str, Any]]:
-    """Yield the tasks of a play, those of imported files too; files that are included several times have phases without a number."""
+    """Yield the tasks of a play, those of imported files and of the files of phases too.
+
+    Others, which are included several times, have phases without a number.
+    """
     for entry in entries:
         yield entry
-        if "rescue" not in entry and (imported := entry.get("ansible.builtin.import_tasks")):
+        phase = entry.get("ansible.builtin.include_tasks") if "validate_plan.due" in str(entry.get("when")) else None
+        if "rescue" not in entry and (imported := entry.get("ansible.builtin.import_tasks") or phase):
             path = folder / imported
             yield from tasks(yaml.safe_load(path.read_text(encoding="utf-8")), path.parent)
         for section in ("block", "rescue", "always"):

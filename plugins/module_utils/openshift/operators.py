@@ -440,7 +440,7 @@ def check_condition(
         if condition == "install_complete":
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.console_route())
-            result["ingress_ca"] = _ca_certificates(client.ingress_ca())
+            result["ingress_ca"] = ca_certificates(client.ingress_ca())
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):
@@ -509,7 +509,8 @@ def _console_url(route: Mapping[str, Any] | None) -> str | None:
     return f"https://{printable(host)}" if isinstance(host, str) and host else None
 
 
-def _ca_certificates(config_map: Mapping[str, Any] | None) -> str | None:
+def ca_certificates(config_map: Mapping[str, Any] | None) -> str | None:
+    """Return the CA bundle (PEM) of the routers from the ConfigMap that has it; None as long as it has none."""
     data = (config_map or {}).get("data")
     bundle = data.get("ca-bundle.crt") if isinstance(data, Mapping) else None
     return bundle if isinstance(bundle, str) and bundle else None

@@ -13,6 +13,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import Owner
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import device_orders
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.install import Installation, plan_install
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.replace import plan_replace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.scale import plan_scale
@@ -60,7 +64,7 @@ def request_of(context: Context) -> Request:
 
 def desired_of(context: Context) -> Desired:
     """Return what the inventory and the settings say. Raises as :func:`request_of`."""
-    settings = context.settings
+    settings, infra_id = context.settings, str(context.metadata.get("infraID") or "")
     at_most = int(context.text("replace_at_most") or 1)
     return Desired(
         cluster=context.cluster,
@@ -77,7 +81,65 @@ def desired_of(context: Context) -> Desired:
         replace_failed=int(settings.get("replace_failed") or 0),
         replace_at_most=at_most,
         has_dns=context.text("dns_provider") != "none",
+        orders=_orders(context),
+        ownership_tags=[f"{CLUSTER_TAG}{context.cluster}", *([f"{INFRA_TAG}{infra_id}"] if infra_id else ())],
+        records=_records(context),
+        owner=Owner(context.cluster, infra_id),
+        routers={"pool": context.text("ingress_pool"), "replicas": context.text("ingress_replicas")},
+        time_servers=settings.get("time_servers") or (),
     )
+
+
+def _orders(context: Context) -> dict[str, list[dict[str, Any]]]:
+    """Return the options of the devices that the role ``provision`` orders, without userdata."""
+    host = context.text("publish_address")
+    boot = {
+        "architecture": context.release_architecture,
+        "ignition_platform": context.text("ignition_platform"),
+        "url": f"http://{f'[{host}]' if ':' in host else host}:{context.text('publish_http_port')}",
+    }
+    roles = {"control_plane": "control-plane", "workers": "worker"}
+    return {group: device_orders(context.groups[group], role=role, boot=boot) for group, role in roles.items()}
+
+
+def _records(context: Context) -> dict[str, Any]:
+    """Return the options of :func:`cluster_dns_records` that follow from the settings, as the role ``dns`` has them."""
+    blocks = (context.readings.get("elastic") or {}).get("ip_reservations") or ()
+    elastic = [str(block["network"]) for block in blocks if block.get("network")]
+    return {
+        "workers": [str(machine["hostname"]) for machine in context.groups["workers"] if machine.get("may_run_router")],
+        "balanced": context.text("load_balancer") in ("haproxy", "external"),
+        "adopted": bool(context.settings.get("adopted")),
+        "network": context.text("machine_network"),
+        "families": ip_families(context.settings.get("service_networks") or ()),
+        "entries": {name: [*elastic, *filter(None, [context.text(f"{name}_address")])] for name in ("api", "ingress")},
+    }
+
+
+def _unread(context: Context) -> dict[str, str]:
+    """Return the topics that only the roles compare, with the reason."""
+    settings, found = context.settings, {}
+    if not settings.get("bootstrap_over"):
+        return {"bootstrap": "it is not complete"}
+    if not (context.readings.get("controller") or {}).get("project"):
+        found["folder"] = "the id of the project is not in it"
+    if context.text("machine_network") == "vlan":
+        found["network"] = "ports and gateway of the VLAN"
+    if context.text("load_balancer") in ("haproxy", "kube_vip"):
+        found["load balancer"] = "BGP sessions, and the configuration of HAProxy"
+    private = any(machine.get("customdata") or machine.get("userdata") for machine in context.nodes)
+    if private or context.text("ignition_platform") == "packet" or context.text("publish") == "object_storage":
+        found["devices"] = "userdata, customdata and signed addresses"
+    records = context.readings.get("records") or {}
+    if context.text("dns_provider") == "none" or not records or any(each["problem"] for each in records.values()):
+        found["records"] = "they were not read"
+    elif settings.get("dns_reverse_zones") or settings.get("dns_parent_zone"):
+        found["records"] = "other zones than that of the cluster"
+    if context.text("publish") != "controller":
+        found["boot files"] = "where they are published"
+    if any(settings.get(name) for name in ("local_storage", "registry", "metallb")):
+        found["services"] = "their objects"
+    return found
 
 
 def world_of(context: Context) -> World:
@@ -95,6 +157,10 @@ def world_of(context: Context) -> World:
         missing=context.machines_without_device,
         offers=offers(context),
         problems=problems,
+        records=context.readings.get("records") or {} if context.text("dns_provider") != "none" else {},
+        cluster=cluster,
+        publishes=bool((context.readings.get("controller") or {}).get("publishes")),
+        unread=_unread(context),
     )
 
 

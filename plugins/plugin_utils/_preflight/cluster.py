@@ -1,29 +1,47 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read which cluster the kubeconfig in the cluster folder is for, and its nodes.
+"""Read the cluster that the kubeconfig in the cluster folder is for: what it is, its nodes, and what the playbooks have written to it.
 
 Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import OWNED
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import ROLE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import cluster_id_of, version_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+    View,
+    ca_certificates,
+    cluster_id_of,
+    install_complete,
+    name_of,
+    pools_updated,
+    version_of,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import read_routers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._kubeconfig import certificates_of, unique_certificates
+
+MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, its ``nodes`` as ``node_info`` returns them, their ``objects``
-    with names, labels, annotations and taints only, and the names of its ``control_plane`` nodes.
+    with names, labels, annotations and taints only, the names of its ``control_plane`` nodes, and the values of :func:`_written`.
 
     If the request failed it has ``msg`` instead. Empty without a kubeconfig.
     """
@@ -37,7 +55,9 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         version = client.cluster_version()
         replaced = read_operator(client.etcd()).replacing.node
         objects = sorted(client.nodes(), key=lambda node: str(mapping(node.get("metadata")).get("name")))
-        nodes = node_rows(map(read_node, objects))
+        placed, moving = read_routers(client, objects)
+        nodes = node_rows(map(read_node, objects), placed)
+        written = _written(client, settings, version, path.parent)
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
     # Also one whose replacement is not complete: it may have no Node now.
@@ -49,5 +69,62 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
             "nodes": nodes,
             "objects": [settable(node) for node in objects],
             "control_plane": members,
+            **written,
+            "waiting": [*written["waiting"], *moving],
         },
     }
+
+
+def _written(client: ClusterClient, settings: Mapping[str, Any], version: Mapping[str, Any] | None, folder: Path) -> dict[str, Any]:
+    """Return what the playbooks have written to the cluster, and what they would wait for.
+
+    These are ``configs`` (MachineConfigPools, and MachineConfigs of ours), ``ingress`` (the default IngressController), ``requests`` (names
+    of CSRs without an answer), ``waiting`` (why the cluster is not complete) and ``kubeconfig``: the addresses that it has (``servers``),
+    and whether it has the CAs of the cluster and no others (``is_trusting``).
+    """
+    pools = list(client.machine_config_pools())
+    sizes = Counter(str(each["machine_config_pool"]) for each in settings["machines"]["workers"] if each.get("machine_config_pool"))
+    view = View(
+        now=client.now(),
+        cluster_version=version,
+        cluster_operators=list(client.cluster_operators()),
+        pools={name_of(pool): pool for pool in pools},
+        desired_pools=sizes,
+        # An operator that has changed a moment ago is well too: a wait for it has ended, or begins with another reason.
+        stable_for=0.0,
+    )
+    pages = client.certificate_requests()
+    return {
+        "configs": [_shortened(each) for each in [*pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(each)],
+        "ingress": client.ingress_controller(),
+        "requests": sorted(
+            name_of(item) for items, _version in pages for item in items if not mapping(item.get("status")).get("conditions")
+        ),
+        "waiting": [*install_complete(view), *pools_updated(view)],
+        "kubeconfig": _kubeconfig(folder, ca_certificates(client.ingress_ca()) or ""),
+    }
+
+
+def _is_ours(config: Mapping[str, Any]) -> bool:
+    """Return whether it is a MachineConfigPool, or a MachineConfig with our label: those of the release are large."""
+    return config.get("kind") == "MachineConfigPool" or OWNED in mapping(mapping(config.get("metadata")).get("labels"))
+
+
+def _shortened(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is compared of an object."""
+    metadata = mapping(config.get("metadata"))
+    kept = {name: metadata[name] for name in ("name", "labels", "annotations") if name in metadata}
+    return {**{name: config.get(name) for name in ("apiVersion", "kind", "spec")}, "metadata": kept}
+
+
+def _kubeconfig(folder: Path, routers: str) -> dict[str, Any]:
+    """Return what of the kubeconfig changes with the cluster. ``routers``: CAs (PEM) of the routers."""
+    try:
+        used, made = (yaml.safe_load((folder / name).read_bytes()) for name in ("kubeconfig", "ignition/auth/kubeconfig"))
+        return {
+            "servers": [urlsplit(str(entry["cluster"]["server"])).hostname for entry in used["clusters"]],
+            "is_trusting": certificates_of(used) == unique_certificates([certificates_of(made), routers]),
+        }
+    except (OSError, ValueError, KeyError, IndexError, TypeError, yaml.YAMLError):
+        # The playbook writes it again.
+        return {"servers": [], "is_trusting": False}

@@ -104,7 +104,8 @@ def read_manifests(given: Any) -> dict[str, Any]:
 
 
 def _folder(path: str) -> dict[str, Any]:
-    """Return ``free_bytes``, ``writable``, ``mode``, and ``project`` and ``metadata`` of the files of the cluster folder.
+    """Return ``free_bytes``, ``writable``, ``mode``, ``project`` and ``metadata`` of the cluster folder, and whether boot files are
+    published from it (``publishes``).
 
     If the folder does not exist, ``mode`` is None, and ``free_bytes`` and ``writable`` are those of its nearest parent. A path that cannot
     be a folder has only ``msg``.
@@ -121,6 +122,7 @@ def _folder(path: str) -> dict[str, Any]:
         "writable": os.access(nearest, os.W_OK | os.X_OK),
         "project": _text(directory / "project"),
         "metadata": metadata(path),
+        "publishes": (directory / "publish").is_dir(),
     }
 
 

@@ -19,11 +19,11 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import comparable_attributes, device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
@@ -121,6 +121,9 @@ def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
         readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
     if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
         readings["device_blocks"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=blocks)
+    if settings.get("load_balancer") in ("haproxy", "kube_vip") and settings.get("bootstrap_over"):
+        tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
+        readings["elastic"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, types=["public_ipv4"], tags=tags)
     if settings.get("metallb") or needs_bgp(context):
         readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     return readings
@@ -142,13 +145,27 @@ def _existing_network(client: MetalClient, settings: Mapping[str, Any]) -> dict[
 def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: bool) -> dict[str, Reading]:
     """Return the cluster's devices; for a project with a quota also the number of all its devices by plan."""
     tag = f"{CLUSTER_TAG}{settings['cluster_name']}.{settings['base_domain']}"
-    listing = _read(client, find_devices, DEVICE_INFO_OPTIONS, settings, tags=[] if has_quota else [tag])
+    machines = {str(machine["hostname"]): machine for group in settings["machines"].values() for machine in group}
+    listing = _read(client, _find_devices, Options(), settings, tag="" if has_quota else tag, machines=machines)
     if not has_quota or "devices" not in listing:
         return {"devices": listing}
     return {
         "devices": {"devices": [device for device in listing["devices"] if tag in device["tags"]]},
         "quota": {"taken": Counter(str(device["plan"]) for device in listing["devices"])},
     }
+
+
+def _find_devices(client: MetalClient, params: Mapping[str, Any]) -> Reading:
+    """Return the devices as ``metal_device_info`` does, those of ``machines`` also with what :func:`comparable_attributes` returns."""
+    machines: Mapping[str, Mapping[str, Any]] = params["machines"]
+    path, tag = f"projects/{params['project_id']}/devices", params["tag"]
+    found = []
+    for device in client.read_list(path, "devices", params={"tag": tag} if tag else None, doing="list the project's devices"):
+        machine = machines.get(str(device.get("hostname") or "").lower())
+        # Never its secrets.
+        own = {} if machine is None else comparable_attributes({**device, "userdata": "", "customdata": {}}, machine)
+        found.append({**device_result(device), **({"comparable": own} if own else {})})
+    return {"devices": sorted(found, key=lambda device: (str(device["hostname"]), str(device["id"])))}
 
 
 def client_of(settings: Mapping[str, Any], **more: Any) -> MetalClient:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.chrony import chrony_manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import (
     OWNED,
     machine_config,
@@ -98,6 +99,16 @@ def machine_config_pool(name: str) -> dict[str, Any]:
 def _kernel_arguments(pool: str, arguments: Sequence[str]) -> Iterator[dict[str, Any]]:
     if arguments:
         yield owned(machine_config(pool, SUBJECT, kernel_arguments=arguments))
+
+
+def config_changes(
+    workers: Machines, control_plane: Machines, current: Sequence[Mapping[str, Any]], time_servers: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Return ``present`` and ``absent``, see the filter ``pool_changes``: pools, kernel arguments and time servers."""
+    settings = {"control_plane": control_plane, "workers": workers, "time_servers": time_servers}
+    desired = [*pool_manifests(settings), *chrony_manifests(settings)]
+    known = [item for item in current if control_plane or not item["metadata"]["name"].startswith("98-master-")]
+    return pool_changes(desired, known)
 
 
 def pool_changes(desired: Iterable[Mapping[str, Any]], current: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:

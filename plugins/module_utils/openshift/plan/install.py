@@ -8,7 +8,7 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import (
@@ -17,6 +17,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     orders,
     replaced,
     stale_nodes,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.drift import (
+    changed_configs,
+    changed_devices,
+    changed_records,
+    changed_routers,
+    due_topics,
+    published,
+    unanswered,
+    unfinished,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
     boot_files,
@@ -39,6 +49,15 @@ PHASES = (
     "Create worker devices",
     "Wait for the cluster to complete",
 )
+TOPICS: Mapping[str, Sequence[str]] = {
+    "network": (PHASES[1], PHASES[4], PHASES[7], PHASES[8]),
+    "load balancer": (PHASES[2], PHASES[4]),
+    "devices": (PHASES[1], PHASES[4], PHASES[7]),
+    "records": PHASES[8:],
+    "boot files": PHASES[8:],
+    "services": PHASES[8:],
+}
+"""The phases that compare what no source has read, by its topic; of other topics every phase."""
 SERVICES = "api, api-int, *.apps"
 
 
@@ -60,7 +79,7 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
     """Return the plan."""
     _check, ignition, network, publish, create, wait, teardown, workers, complete = PHASES
     if not world.knows_devices:
-        return Plan(desired.cluster, "install.yml", PHASES, [], None, world.problems)
+        return Plan(desired.cluster, "install.yml", PHASES, [], None, world.problems, also=PHASES)
     again = {group: failed(desired, world, group) for group in ("control_plane", "workers")}
     left = dict.fromkeys(gone(desired, world), "its device does not exist any more")
     control_plane = [
@@ -82,16 +101,27 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
         *stale_nodes(network, desired, world),
         *boot_files(publish, joining),
         *control_plane,
+        *changed_devices(create, "control_plane", desired, world),
         *records(create, ordered, desired, SERVICES),
         *([Step(wait, "wait", "cluster", "bootstrap", "until the control plane runs without it")] if begins else ()),
         *removed,
+        *changed_configs(workers, desired, world),
         *added,
+        *changed_devices(workers, "workers", desired, world),
         *records(workers, [step.object for step in added], desired),
         *requests(complete, joining),
+        *unanswered(complete, world, joining),
         *settings(complete, desired, world),
         *([Step(complete, "wait", "cluster", "cluster", "until nodes, operators and ClusterVersion are complete")] if begins else ()),
+        *unfinished(complete, desired, world),
+        *changed_routers(complete, desired, world),
+        *changed_records(complete, desired, world),
+        *published(complete, world, joining),
     ]
-    return Plan(desired.cluster, "install.yml", PHASES, steps, world.price_per_hour, world.problems)
+    also = PHASES if begins or world.problems else due_topics(TOPICS, PHASES, world)
+    # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
+    joins = [ignition, publish, create, workers] if joining or (state.reused and removed) else []
+    return Plan(desired.cluster, "install.yml", PHASES, steps, world.price_per_hour, world.problems, also=[*also, *joins])
 
 
 def _teardown(phase: str, desired: Desired, world: World, state: Installation, ordered: Sequence[Step]) -> list[Step]:

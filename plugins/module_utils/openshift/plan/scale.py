@@ -8,6 +8,8 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import (
     due,
     failed,
@@ -15,6 +17,16 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     orders,
     replaced,
     stale_nodes,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.drift import (
+    changed_configs,
+    changed_devices,
+    changed_records,
+    changed_routers,
+    due_topics,
+    published,
+    unanswered,
+    unfinished,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
     boot_files,
@@ -35,6 +47,15 @@ PHASES = (
     "Wait for workers to join",
     "Remove workers",
 )
+TOPICS: Mapping[str, Sequence[str]] = {
+    "network": PHASES[1:5],
+    "load balancer": (PHASES[1],),
+    "devices": (PHASES[2], PHASES[3]),
+    "records": (PHASES[4],),
+    "boot files": (PHASES[4],),
+    "services": (PHASES[4],),
+}
+"""The phases that compare what no source has read, by its topic; of other topics every phase."""
 
 
 def plan_scale(desired: Desired, world: World) -> Plan:
@@ -54,13 +75,23 @@ def plan_scale(desired: Desired, world: World) -> Plan:
     steps = [
         *orders(network, "load_balancer", world),
         *stale_nodes(network, desired, world),
+        *changed_configs(publish, desired, world),
         *boot_files(publish, joining),
         *devices,
+        *changed_devices(create, "workers", desired, world),
         *records(create, ordered, desired),
         *requests(join, joining),
+        *unanswered(join, world, joining),
         *settings(join, desired, world),
+        *unfinished(join, desired, world),
+        *changed_routers(join, desired, world),
+        *changed_records(join, desired, world),
+        *published(join, world, joining),
         *removals(remove, chosen, world),
     ]
     names = ",".join(name.partition(".")[0] for name in chosen.kept)
     notes = [f"To remove a worker that is kept, run scale.yml with -e openshift_remove={names}"] if names else []
-    return Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes)
+    also = PHASES if world.problems else due_topics(TOPICS, PHASES, world)
+    # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
+    joins = [publish, create] if joining else []
+    return Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes, also=[*also, *joins])

@@ -9,7 +9,7 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -38,10 +38,11 @@ LIMIT = 400
 class Step:
     """What a phase has to do with one object.
 
-    ``phase``: title of the playbook's phase. ``kind``: ``device``, ``node``, ``vlan``, ``gateway``, ``addresses``, ``records``, ``files``,
-    ``requests`` or ``project``. ``object``: its name, of machines the host name. ``detail``: what is ordered or how it is done. ``reason``:
-    why. ``before`` and ``after``: values of what changes, None for an object that does not exist. ``price_per_hour``: what it adds to the
-    price, in US dollars; None when the price is not known. ``known_after``: what is known only once an earlier step was applied.
+    ``phase``: title of the playbook's phase. ``kind``: ``device``, ``node``, ``vlan``, ``gateway``, ``addresses``, ``records``, ``config``,
+    ``routers``, ``cluster``, ``files``, ``requests`` or ``project``. ``object``: its name, of machines the host name. ``detail``: what is
+    ordered or how it is done. ``reason``: why. ``before`` and ``after``: values of what changes, None for an object that does not exist.
+    ``price_per_hour``: what it adds to the price, in US dollars; None when the price is not known. ``known_after``: what is known only once
+    an earlier step was applied.
     """
 
     phase: str
@@ -62,7 +63,8 @@ class Plan:
 
     ``price_per_hour``: today's, None when a price is not known. ``unknown``: why a source was not read, by its name: what it has is neither
     created, changed nor removed. ``kept``: machines that are left as they are although the inventory says otherwise, with the reason.
-    ``notes``: more to know, a sentence each. ``is_long``: whether every step has its line, however many there are.
+    ``notes``: more to know, a sentence each. ``is_long``: whether every step has its line, however many there are. ``also``: phases that
+    run without a step, since they compare something that no source of the plan has read.
     """
 
     cluster: str
@@ -74,6 +76,13 @@ class Plan:
     kept: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     is_long: bool = False
+    also: Collection[str] = ()
+
+    @property
+    def due(self) -> list[str]:
+        """The phases that have something to do. The playbook skips the others."""
+        found = {*self.also, *(step.phase for step in self.steps)}
+        return [phase for phase in self.phases if phase in found]
 
     def of_phase(self, phase: str) -> list[Step]:
         """Return the steps of a phase."""
@@ -90,6 +99,7 @@ class Plan:
             "unknown": dict(self.unknown),
             "kept": dict(self.kept),
             "notes": list(self.notes),
+            "due": self.due,
             "steps": [asdict(step) for step in self.steps],
             "lines": self.lines(),
         }

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import Owner
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import total
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import Request
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import Fleet
@@ -30,7 +31,9 @@ class Desired:
 
     ``machines``: those of the inventory by group, ``bootstrap``, ``control_plane``, ``workers`` and ``load_balancer``. ``removal``: which
     removals were asked for. ``replacement``: the options of :func:`plan_replacement`. ``replace_not_ready_after``: seconds, 0 is never.
-    ``has_dns``: whether records are written by the playbooks.
+    ``has_dns``: whether records are written by the playbooks. ``orders``: options of ``metal_device_set`` for the machines of a group, with
+    the ``ownership_tags``. ``records``: options of :func:`cluster_dns_records`. ``owner``: of the records. ``routers``: ``pool`` and
+    ``replicas``. ``time_servers``: of all nodes.
     """
 
     cluster: str
@@ -41,6 +44,12 @@ class Desired:
     replace_failed: int = 0
     replace_at_most: int = 1
     has_dns: bool = False
+    orders: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    ownership_tags: Sequence[str] = ()
+    records: Mapping[str, Any] = field(default_factory=dict)
+    owner: Owner | None = None
+    routers: Mapping[str, Any] = field(default_factory=dict)
+    time_servers: Sequence[str] = ()
 
     @property
     def nodes(self) -> list[Machine]:
@@ -72,6 +81,8 @@ class World:
     ``devices``: as ``metal_device_info`` or ``metal_cluster_info`` returns them, of this cluster by their tags. ``nodes``: as ``node_info``
     returns them. ``objects``: the Node objects, with names, labels, annotations and taints. ``missing``: the machines to order, by group.
     ``offers``: of these, by host name. ``problems``: why a source did not answer, by its name (``Metal API``, ``cluster API``).
+    ``records``: the DNS records by name. ``cluster``: what the playbooks have written to the cluster, as preflight reads it.
+    ``publishes``: whether boot files are published from the cluster folder. ``unread``: topics that only roles compare, with the reason.
     """
 
     devices: Sequence[Mapping[str, Any]] = ()
@@ -80,6 +91,10 @@ class World:
     missing: Machines = field(default_factory=dict)
     offers: Mapping[str, Offer] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
+    records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    publishes: bool = False
+    unread: Mapping[str, str] = field(default_factory=dict)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property

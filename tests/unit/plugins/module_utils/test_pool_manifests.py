@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.pool_changes import pool_changes as by_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import OWNED
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import config_changes as by_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import (
     pool_changes,
     pool_manifests,

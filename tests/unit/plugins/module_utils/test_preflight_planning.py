@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import Owner, cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import health, plan_of, removals, replacement
 
@@ -114,3 +115,99 @@ def test_a_cluster_that_does_not_answer_is_unknown() -> None:
     plan = plan_of(context("scale.yml", "worker-0", "worker-1", "worker-2", kubeconfig={"msg": "connection refused"}))
     assert plan is not None
     assert (dict(plan.unknown), list(plan.steps)) == ({"cluster API": "connection refused"}, [])
+
+
+def records_of(given: Context) -> dict[str, Any]:
+    """What a DNS server has that was written for these devices."""
+    own = [Owner(DOMAIN, "demo-x2b4q").value()]
+    every = cluster_dns_records(given.devices, DOMAIN, bootstrap_complete=True, nodes=given.readings["kubeconfig"]["nodes"])
+    return {
+        each["name"]: {"addresses": each["values"], "alias": "", "texts": own if each["values"] else [], "problem": ""} for each in every
+    }
+
+
+def complete(playbook: str = "install.yml", **settings: Any) -> Context:
+    """A complete cluster of the default kind, whose every source was read."""
+    given = {
+        "dns_provider": "rfc2136",
+        "load_balancer": "dns",
+        "machine_network": "layer3",
+        "ignition_platform": "metal",
+        "publish": "controller",
+        "publish_address": "192.0.2.1",
+        "publish_http_port": 20000,
+        "service_networks": ["172.30.0.0/16"],
+        "replace_at_most": 1,
+    }
+    found = context(playbook, "worker-0", "worker-1", "worker-2", **{**given, **settings})
+    for number, each in enumerate(found.readings["devices"]["devices"]):
+        name = each["hostname"]
+        each |= {"state": "active", "addresses": {"public_ipv4": f"192.0.2.{10 + number}"}, "ip_addresses": []}
+        tags = sorted([*each["tags"], "openshift-infra-id=demo-x2b4q"])
+        boots = {"operating_system": "custom_ipxe", "ipxe_script_url": f"http://192.0.2.1:20000/{name}.ipxe"}
+        each["comparable"] = {"hostname": name, "tags": tags, "plan": "c3.small.x86", "metro": "da", **boots}
+    found.readings["controller"] = {"project": "p", "publishes": False, "metadata": {"infraID": "demo-x2b4q"}}
+    found.readings["kubeconfig"] |= {
+        "configs": [],
+        "ingress": {"spec": {}},
+        "requests": [],
+        "waiting": [],
+        "kubeconfig": {"servers": ["192.0.2.10"], "is_trusting": True},
+    }
+    found.readings["records"] = records_of(found)
+    return found
+
+
+@pytest.mark.parametrize("playbook", ["install.yml", "scale.yml"])
+def test_a_complete_cluster_has_nothing_to_do(playbook: str) -> None:
+    plan = plan_of(complete(playbook))
+    assert plan is not None
+    assert [(step.kind, step.object, step.detail, step.reason) for step in plan.steps] == []
+    assert (list(plan.also), plan.due) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "phase"),
+    [
+        ({"machine_network": "vlan"}, "Create bootstrap and control plane devices"),
+        ({"load_balancer": "haproxy"}, "Create network and load balancer"),
+        ({"load_balancer": "kube_vip"}, "Create bootstrap and control plane devices"),
+        ({"ignition_platform": "packet"}, "Create worker devices"),
+        ({"publish": "object_storage"}, "Create worker devices"),
+        ({"publish": "host"}, "Wait for the cluster to complete"),
+        ({"dns_provider": "none"}, "Wait for the cluster to complete"),
+        ({"dns_reverse_zones": ["2.0.192.in-addr.arpa"]}, "Wait for the cluster to complete"),
+        ({"metallb": True}, "Wait for the cluster to complete"),
+        ({"registry": "storage"}, "Wait for the cluster to complete"),
+    ],
+)
+def test_what_only_roles_compare_has_its_phase_each_time(settings: dict[str, Any], phase: str) -> None:
+    plan = plan_of(complete(**settings))
+    assert plan is not None
+    assert phase in plan.due
+
+
+def test_records_without_an_answer_are_compared_by_the_role() -> None:
+    silent = complete()
+    silent.readings["records"][f"api.{DOMAIN}"]["problem"] = "no answer within 15 s"
+    plan = plan_of(silent)
+    assert plan is not None
+    assert (plan.due, [step.kind for step in plan.steps]) == (["Wait for the cluster to complete"], [])
+
+
+def test_a_boot_server_at_another_address_changes_every_device() -> None:
+    plan = plan_of(complete(publish_address="192.0.2.2"))
+    assert plan is not None
+    moved = "ipxe_script_url http://192.0.2.1:20000/worker-0.demo.metal.test.ipxe -> http://192.0.2.2:20000/worker-0.demo.metal.test.ipxe"
+    assert [step.detail for step in plan.steps if step.object == f"worker-0.{DOMAIN}"] == [moved]
+    assert plan.due == ["Create bootstrap and control plane devices", "Create worker devices"]
+
+
+def test_a_node_that_is_not_ready_is_waited_for() -> None:
+    silent = complete()
+    silent.readings["kubeconfig"]["nodes"][1] |= {"ready": False, "message": "Kubelet stopped posting node status."}
+    plan = plan_of(silent)
+    assert plan is not None
+    assert [(step.verb, step.reason) for step in plan.steps] == [
+        ("wait", f"worker-0.{DOMAIN} is not Ready: Kubelet stopped posting node status.")
+    ]

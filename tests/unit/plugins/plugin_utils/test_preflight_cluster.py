@@ -38,7 +38,8 @@ def write_kubeconfig(folder: Path, server: str) -> None:
 
 
 def wanted(folder: Path, *, bootstrap_over: bool = True) -> dict[str, Any]:
-    return {"directory": str(folder), "bootstrap_over": bootstrap_over, "timeout": 5}
+    machines = {"workers": [{"hostname": "worker-0.demo", "machine_config_pool": "infra"}]}
+    return {"directory": str(folder), "bootstrap_over": bootstrap_over, "timeout": 5, "machines": machines}
 
 
 def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) -> None:
@@ -47,14 +48,20 @@ def test_before_the_bootstrap_is_complete_no_cluster_is_asked(tmp_path: Path) ->
 
 def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
     version = {"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}}
-    with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES)) as service:
+    with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES), Reply(data={"items": []})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
         found = cluster.collect(wanted(tmp_path))["kubeconfig"]
         nodes = [(node["name"], node["device_id"]) for node in found.pop("nodes")]
         assert nodes == [(f"{name}.demo", f"id-{name}") for name in ("master-0", "master-1", "worker-0")]
         assert [node["metadata"]["name"] for node in found.pop("objects")] == [name for name, _device in nodes]
-        assert found == {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
-        assert [(seen.method, seen.path) for seen in service.seen] == [("GET", VERSION), ("GET", ETCD), ("GET", "/api/v1/nodes")]
+        identity = {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
+        assert {name: found[name] for name in identity} == identity
+        assert [seen.path for seen in service.seen][:3] == [VERSION, ETCD, "/api/v1/nodes"]
+        assert {seen.method for seen in service.seen} == {"GET"}
+        # An API server that has nothing else yet: nothing is complete, and the kubeconfig is not the one that was written for the cluster.
+        assert (found["configs"], found["requests"]) == ([], [])
+        assert "pool infra does not exist" in found["waiting"]
+        assert found["kubeconfig"] == {"servers": [], "is_trusting": False}
 
 
 def test_a_machine_whose_replacement_is_not_complete_is_of_the_control_plane(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import Owner, cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import RECORD
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan import install as install_plan
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan import scale as scale_plan
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.destroy import plan_destroy
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import missing_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.install import Installation, plan_install
@@ -94,6 +97,44 @@ def cluster(*names: str) -> list[dict[str, Any]]:
     return [device(name) for name in (*MASTERS, *names)]
 
 
+def drifted() -> tuple[Desired, World]:
+    """A complete cluster in which somebody has changed one thing of each kind, and an interrupted removal has left a cordon."""
+    order = {"hostname": f"worker-0.{CLUSTER}", "tags": ["openshift-role=worker", "rack=4"], "description": "compute", "locked": True}
+    asked = desired(
+        machine("worker-0", kernel_arguments=["nosmt"]),
+        machine("worker-1"),
+        orders={"workers": [order]},
+        ownership_tags=[f"openshift-cluster={CLUSTER}"],
+        records={"workers": [], "network": "layer3"},
+        owner=Owner(CLUSTER, "demo-x2b4q"),
+        routers={"pool": "", "replicas": 3},
+    )
+    names = [*MASTERS, "worker-0", "worker-1"]
+    addresses = {name: f"192.0.2.{10 + number}" for number, name in enumerate(names)}
+    devices = [{**device(name), "addresses": {"public_ipv4": address}} for name, address in addresses.items()]
+    tags = sorted([f"openshift-cluster={CLUSTER}", "openshift-role=worker", "by-hand"])
+    devices[3]["comparable"] = {"hostname": order["hostname"], "tags": tags, "description": "", "locked": False}
+    nodes = [node(name, router=name.startswith("worker"), may_run_router=True) for name in names]
+    nodes[4]["cordoned_for_removal"] = True
+    own = [Owner(CLUSTER, "demo-x2b4q").value()]
+    every = cluster_dns_records(devices, CLUSTER, bootstrap_complete=True, nodes=nodes)
+    read = {
+        record["name"]: {"addresses": record["values"], "alias": "", "texts": own if record["values"] else [], "problem": ""}
+        for record in every
+    }
+    read[f"api.{CLUSTER}"]["addresses"] = ["192.0.2.10", "192.0.2.99"]
+    read[f"worker-1.{CLUSTER}"] = {"addresses": [], "alias": "", "texts": [], "problem": ""}
+    read[f"worker-0.{CLUSTER}"]["texts"] = []
+    found = {
+        "configs": [{"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool", "metadata": {"name": "worker"}}],
+        "ingress": {"kind": "IngressController", "metadata": {"name": "default"}, "spec": {"replicas": 2}},
+        "requests": ["csr-1", "csr-2"],
+        "waiting": ["operator ingress is degraded: one router is missing"],
+        "kubeconfig": {"servers": ["192.0.2.10"], "is_trusting": True},
+    }
+    return asked, world(asked, *devices, nodes=nodes, records=read, cluster=found, publishes=True)
+
+
 def install(asked: Desired, found: World, **state: Any) -> Plan:
     return plan_install(asked, found, Installation(**state))
 
@@ -131,6 +172,8 @@ def situations() -> dict[str, Plan]:
             three, world(three, *cluster("worker-0", "worker-1"), nodes=[node(name) for name in MASTERS]), bootstrap_over=True
         ),
         "install_nothing": install(three, world(three, *cluster("worker-0", "worker-1", "worker-2")), bootstrap_over=True),
+        "install_drifted": install(*drifted(), bootstrap_over=True),
+        "scale_drifted": plan_scale(*drifted()),
         "install_no_metal_api": install(three, World(problems={"Metal API": "no answer within 15 s"}), bootstrap_over=True),
         "scale_nothing": plan_scale(three, world(three, *cluster("worker-0", "worker-1", "worker-2"))),
         "scale_both_ways": plan_scale(gold, world(gold, *cluster("worker-0", "worker-1", "worker-2"))),
@@ -229,6 +272,66 @@ def test_the_data_has_what_the_lines_say() -> None:
 def test_unknown_nodes_are_not_replaced_or_removed_from_the_cluster() -> None:
     plan = SITUATIONS["scale_cluster_does_not_answer"]
     assert not [step for step in plan.steps if step.verb in ("replace", "change")]
+
+
+def test_phases_without_a_step_are_not_due() -> None:
+    assert SITUATIONS["install_nothing"].due == []
+    assert SITUATIONS["scale_nothing"].due == []
+    assert SITUATIONS["scale_nodes_without_record"].due == ["Wait for workers to join"]
+    # A machine that joins needs what an interrupted run may have left out: what it boots from, its device, its record.
+    assert SITUATIONS["scale_worker_without_node"].due == ["Publish boot files", "Create worker devices", "Wait for workers to join"]
+    assert SITUATIONS["install_interrupted_while_workers_join"].due == [
+        "Create Ignition files",
+        "Publish boot files",
+        "Create bootstrap and control plane devices",
+        "Create worker devices",
+        "Wait for the cluster to complete",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "install_first",
+        "install_interrupted_while_devices_are_created",
+        "install_interrupted_before_bootstrap_is_complete",
+        "install_no_metal_api",
+        "scale_cluster_does_not_answer",
+    ],
+)
+def test_every_phase_is_due_while_something_is_unknown(name: str) -> None:
+    plan = SITUATIONS[name]
+    assert plan.due == list(plan.phases)
+
+
+def test_a_phase_compares_what_no_source_has_read() -> None:
+    asked = desired(*workers(1))
+    complete = world(asked, *cluster("worker-0"))
+    for topic, phases in install_plan.TOPICS.items():
+        assert install(asked, replace(complete, unread={topic: "not read"}), bootstrap_over=True).due == list(phases)
+    for topic, phases in scale_plan.TOPICS.items():
+        assert plan_scale(asked, replace(complete, unread={topic: "not read"})).due == list(phases)
+    assert plan_scale(asked, replace(complete, unread={"anything else": "not read"})).due == list(scale_plan.PHASES)
+    assert set(install_plan.TOPICS) == set(scale_plan.TOPICS)
+
+
+def test_a_device_that_is_not_active_yet_is_waited_for() -> None:
+    asked = desired(*workers(1))
+    found = world(asked, *cluster(), device("worker-0", state="provisioning"), nodes=[node(name) for name in (*MASTERS, "worker-0")])
+    assert "Create worker devices" in install(asked, found, bootstrap_over=True).due
+    assert "Create worker devices" in plan_scale(asked, found).due
+
+
+@pytest.mark.parametrize("playbook", ["install", "scale"])
+def test_a_phase_is_one_file_that_is_skipped_by_its_title(playbook: str) -> None:
+    play = yaml.safe_load((ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8"))[0]
+    (block,) = [task["block"] for task in play["tasks"] if "rescue" in task]
+    included = {task["name"]: task for task in block if f"/{playbook}/" in str(task.get("ansible.builtin.include_tasks"))}
+    assert list(included) == play["vars"]["play_phases"][1:]
+    for title, task in included.items():
+        assert task["when"] == f"'{title}' in validate_plan.due"
+        tasks = yaml.safe_load((ROOT / "playbooks" / task["ansible.builtin.include_tasks"]).read_text(encoding="utf-8"))
+        assert (tasks[0]["name"], "equinix_metal.openshift.phase" in tasks[0]) == (title, True)
 
 
 @pytest.mark.parametrize("playbook", ["install", "scale", "replace", "destroy"])

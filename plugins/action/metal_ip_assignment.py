@@ -9,4 +9,4 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress 
 
 
 class ActionModule(ProgressAction):
-    """Calls the module again while it waits, and shows what is missing."""
+    """Displays, while the module waits, what is missing."""

@@ -26,21 +26,10 @@ options:
     default: 5
   progress_interval:
     description:
-      - While waiting, show what is still missing after so many seconds, each time it has changed. V(0) is off.
-      - One call of the module then waits no longer than this and answers with C(waiting), a list of texts. The action plugin
-        of the same name shows it and calls the module again, until O(wait_timeout) is over. With C(async) nothing is shown.
+      - While the module waits, show what is pending every this many seconds, if it has changed. V(0) is off.
+      - Nothing is shown for a module that runs on another host, and with C(async).
     type: float
     default: 0
-"""
-
-    # For what a call that goes on waiting has to know of the calls before: that it must not create something again, for one.
-    RESUME = r"""
-options:
-  resume:
-    description:
-      - For the action plugin only, which passes the previous call's result of this name when O(progress_interval) was over.
-        With it the module only goes on waiting, and creates nothing.
-    type: dict
 """
 
     # For waits for nodes, which see by the Metal API that a machine will not join.

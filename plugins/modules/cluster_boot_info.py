@@ -20,7 +20,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 options:
   wait:
     description:

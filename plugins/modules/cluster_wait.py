@@ -25,7 +25,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
-  - equinix_metal.openshift._wait.resume
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 attributes:
@@ -373,7 +372,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.clus
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.readiness import RESOURCES, ObjectWatch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import CONDITIONS, check_condition, failed_only
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+    CONDITIONS,
+    check_condition,
+    failed_only,
+    stages_of,
+)
 
 OPTIONS = Options(
     {
@@ -405,13 +409,12 @@ def main() -> None:
         module.gate = gate_with_lock(module.module)
         client = module.client()
         watched = module.params["machines"] and module.params["wait"]
-        resumed = module.params["resume"]
-        machines = MachineWatch(metal_client(module.module, read_only=True), module.params, resumed=resumed) if watched else None
-        objects = ObjectWatch(module.params["objects"], resumed=resumed)
+        machines = MachineWatch(metal_client(module.module, read_only=True), module.params) if watched else None
+        objects = ObjectWatch(module.params["objects"])
+        module.stages = lambda: stages_of(module.result, module.params["nodes"])
 
         def poll(*, patient: bool) -> list[str]:
             found = check_condition(client, module.params, machines, objects)
-            module.resume.update({**objects.state(), **(machines.state() if machines else {})})
             module.result.update(found)
             waiting: list[str] = found["waiting"]
             return waiting

@@ -42,7 +42,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
-  - equinix_metal.openshift._wait.resume
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 attributes:
@@ -371,14 +370,11 @@ def main() -> None:
             node_interval=module.params["wait_interval"],
             watch_seconds=module.params["watch_timeout"],
             history=module.params["history"],
-            resumed=module.params["resume"],
         )
         machines: MachineWatch | None = None
         if module.params["ownership_tags"] and module.params["wait"]:
             watched = {**module.params, "machines": list(rules.machines)}
-            machines = MachineWatch(metal_client(module.module, read_only=True), watched, resumed=module.params["resume"])
-        # For the action plugin, which takes them out of the result.
-        module.result["notices"] = []
+            machines = MachineWatch(metal_client(module.module, read_only=True), watched)
 
         def poll(*, patient: bool) -> list[str]:
             waiting: list[str] = []
@@ -391,15 +387,14 @@ def main() -> None:
                     waiting = joining.pending(skipped) if skipped else waiting
                     waiting = [*waiting, *progress] if waiting else []
             finally:
-                module.result["notices"] += [notice.result() for notice in joining.notices()]
+                for notice in joining.notices():
+                    if not module.module.display(notice.result()):
+                        # For the action plugin, which takes them out of the result.
+                        module.result.setdefault("notices", []).append(notice.result())
                 module.result.update(joining.result(), waiting=waiting, skipped_machines=skipped)
-                module.resume.update({**joining.state(), **(machines.state() if machines else {})})
             return waiting
 
-        def has_news() -> bool:
-            return any(notice["level"] == "warning" for notice in module.result["notices"])
-
-        module.wait_for(poll, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep, has_news=has_news)
+        module.wait_for(poll, f"Joining of {len(rules.machines)} machines", sleep=joining.sleep)
 
 
 if __name__ == "__main__":

@@ -81,11 +81,6 @@ pending:
   type: list
   elements: str
   sample: ["api.demo.metal.example.com resolves to nothing, and should to 192.0.2.1, 192.0.2.2"]
-waiting:
-  description: The same, if O(progress_interval) was over. The action plugin calls the module again then.
-  returned: with O(progress_interval)
-  type: list
-  elements: str
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options

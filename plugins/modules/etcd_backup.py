@@ -23,7 +23,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 attributes:
   idempotent:
     description: A task that is run again makes another backup.
@@ -79,13 +78,6 @@ directory:
   returned: success
   type: str
   sample: /home/core/assets/backup
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample:
-    - "the backup of etcd on master-0.demo.metal.test runs: pod openshift-etcd/etcd-backup-3f1c22ab is Running"
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
@@ -94,7 +86,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 
 def main() -> None:
     with ClusterModule(ETCD_BACKUP_OPTIONS) as module:
-        module.wait_for(Backup(module.client(), module.params, module.result, module.resume).poll, "Backup of etcd")
+        module.wait_for(Backup(module.client(), module.params, module.result).poll, "Backup of etcd")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 options:
   members:
     description:
@@ -113,13 +112,6 @@ blockers:
   type: list
   elements: str
   sample: []
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample:
-    - etcd has no member of master-1.demo.metal.test
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule

@@ -24,7 +24,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 options:
   node:
     description:
@@ -72,13 +71,6 @@ deleted_secrets:
   type: list
   elements: str
   sample: [etcd-peer-master-1.demo.metal.test]
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample:
-    - "Cannot run etcdctl member list -w json: no pod with the label app=etcd in openshift-etcd is Ready"
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule

@@ -23,7 +23,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 options:
   node:
     description:
@@ -90,12 +89,6 @@ quorum_guard:
   returned: success
   type: bool
   sample: false
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample: []
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule

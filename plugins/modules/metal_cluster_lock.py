@@ -74,7 +74,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 notes:
   - Whether a run on this computer has ended is known from its process id and the start of that process, and from a file in the folder for
     temporary files (E(TMPDIR)) that each of its modules keeps locked. Use the same folder for all runs.

@@ -278,7 +278,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 seealso:
   - module: equinix_metal.openshift.metal_device_set
   - module: equinix_metal.openshift.metal_device_info
@@ -492,16 +491,9 @@ failure:
     status: 422
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
-waiting:
-  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
-  returned: never in a playbook
-  type: list
-  elements: str
-  sample: []
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -528,7 +520,7 @@ OPTIONS = Options(
         "force_delete": {"type": "bool", "default": False},
     },
     required_one_of=[["hostname", "id"]],
-).merge(OF_ONE, OPERATION_OPTIONS, STATE_OPTIONS, WAITS, RESUME_OPTIONS)
+).merge(OF_ONE, OPERATION_OPTIONS, STATE_OPTIONS, WAITS)
 
 
 def main() -> None:

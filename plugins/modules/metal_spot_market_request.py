@@ -159,7 +159,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 seealso:
   - module: equinix_metal.openshift.metal_spot_price_info
 notes:
@@ -255,12 +254,6 @@ failure:
     status: 422
     errors: [There aren't available servers in that metro]
     request_id: 1f4c1e6a0b6d4c0b
-waiting:
-  description: What is pending when O(progress_interval) is over. Removed by the action plugin, so playbooks never see it.
-  returned: never in a playbook
-  type: list
-  elements: str
-  sample: []
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

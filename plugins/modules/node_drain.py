@@ -30,7 +30,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
 options:
   nodes:
     description:
@@ -155,13 +154,6 @@ absent:
   type: list
   elements: str
   sample: []
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample:
-    - "pod shop/cart-0 on worker-2.demo.metal.test is terminating, its grace period of 30 s ends at 10:11:02Z"
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -187,7 +179,7 @@ OPTIONS = Options(
 def main() -> None:
     with ClusterModule(OPTIONS) as module:
         drain = Drain(module.client(), module.params)
-        drain.carry_out(module.wait_for, module.result, resume=module.resume, warn=module.module.warn)
+        drain.carry_out(module.wait_for, module.result, warn=module.module.warn)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
-  - equinix_metal.openshift._wait.resume
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 attributes:
@@ -137,12 +136,6 @@ foreign_provider_ids:
       description: Its C(spec.providerID).
       type: str
       sample: baremetalhost:///openshift-machine-api/worker-3
-waiting:
-  description: What is waited for, when O(progress_interval) is over.
-  returned: when it is still waited for
-  type: list
-  elements: str
-  sample: ["node worker-1.demo.metal.test has no device any more, but its kubelet still reports: it is Ready"]
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule

@@ -68,9 +68,9 @@ class StageTable:
 
 
 @contextmanager
-def stage_table(title: str, stages: Stages) -> Iterator[bool]:
+def stage_table(title: str, stages: Stages, *, is_enabled: bool = True) -> Iterator[bool]:
     """Draw the table until the context ends, and return whether it is drawn."""
-    terminal = _terminal() if os.environ.get(VARIABLE) == "table" else None
+    terminal = _terminal() if is_enabled and os.environ.get(VARIABLE) == "table" else None
     if terminal is not None and RICH_PROBLEM is not None:
         Display().warning(f"{VARIABLE}=table needs the Python library rich, which is not installed: progress is printed as lines.")
         terminal = None

@@ -35,8 +35,8 @@ KINDS = {
 BALANCED = "127.64.250.98"
 """Address of a load balancer."""
 
-POLLS_OF_A_SLICE = 4
-"""At most so many polls are in one call with an interval of 1 s that answers every 2 s."""
+POLLS = 4
+"""At most so many polls are before the first progress, with an interval of 1 s and progress every 2 s."""
 
 
 @pytest.fixture(scope="module")
@@ -149,8 +149,8 @@ def test_install_complete_prints_what_is_pending_and_ends_with_the_install(
     since = cluster.audited_until()
 
     def settle() -> None:
-        # Once the module has been called anew, so has said what it waits for.
-        while sum(event["objectRef"]["resource"] == "clusteroperators" for event in cluster.audit(since)) < POLLS_OF_A_SLICE + 1:
+        # Once progress was displayed.
+        while sum(event["objectRef"]["resource"] == "clusteroperators" for event in cluster.audit(since)) < POLLS + 1:
             time.sleep(0.1)
         put(cluster, "ClusterOperator", "ingress", Available="True", Progressing="False", Degraded="False")
         put(cluster, "ClusterVersion", Available="True", Progressing="False", Failing="False")

@@ -101,14 +101,14 @@ def test_a_drain_waits_for_a_terminating_pod_and_names_it(cluster: ControlPlane,
     cluster.register("a")
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 600})
     since = cluster.audited_until()
-    # After several slices of the wait, none of which evicts it again.
+    # After several polls, none of which evicts it again.
     thread = when(lambda: len(calls(cluster, since, "list")) > 12, lambda: cluster.end_pod("cart"))
     result = play("node_drain", **options(cluster, "a", progress_interval=2))
     thread.join()
     assert not result["failed"], result["msg"]
     assert result["drained"]
     assert "pod default/cart on a is terminating, its grace period of 600 s ends at" in said(result)
-    assert len(calls(cluster, since, "create")) == 1, "a pod that is terminating is not evicted again by the next slice of the wait"
+    assert len(calls(cluster, since, "create")) == 1, "a pod that is terminating is not evicted again by the next poll"
     assert result["diff"]["before"]["a"] == {"schedulable": True, "pods": ["default/cart"]}
     assert result["diff"]["after"]["a"] == {"schedulable": False, "pods": []}
 

@@ -126,9 +126,7 @@ def run_modules(
         if not task.module.startswith(COLLECTION):
             (folder / task.name.removeprefix("world: ")).write_text(json.dumps(current()), encoding="utf-8")
             continue
-        # With progress_interval a call is a slice of the wait: the action plugin repeats it.
-        given = {name: value for name, value in task.options.items() if name != "progress_interval"}
-        options = {**given, "_ansible_check_mode": task.check, "_ansible_diff": True, "_ansible_verbosity": 3}
+        options = {**task.options, "_ansible_check_mode": task.check, "_ansible_diff": True, "_ansible_verbosity": 3}
         first = time.time()
         result = module(task.module.removeprefix(COLLECTION), options, environment)
         moments[task.name] = (result, first, time.time())

@@ -132,7 +132,7 @@ def connection(testbed: Testbed, fault: Fault | None) -> dict[str, Any]:
 
 
 def metal_options(options: Mapping[str, Any], testbed: Testbed, fault: Fault | None, *, hurry: bool = False) -> dict[str, Any]:
-    given = {name: value for name, value in options.items() if name != "progress_interval"} | connection(testbed, fault)
+    given = dict(options) | connection(testbed, fault)
     if hurry:
         given["metal_api_retries"] = 1
     if "wait_timeout" in options:

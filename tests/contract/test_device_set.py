@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -48,18 +49,6 @@ class Pool:
         assert not result.get("failed"), result
         return result
 
-    def watched(self, count: int, **options: Any) -> tuple[dict[str, Any], int]:
-        """Call the module as the action plugin does; return the last result and the number of calls."""
-        given = {"progress_interval": 0.5, **options}
-        result = self.have(count, **given)
-        calls = 1
-        while result.get("waiting"):
-            calls += 1
-            result = run(
-                "metal_device_set", {**POOL, "hostnames": hostnames(count), **given, "resume": result["resume"]}, self._environment
-            )
-        return result, calls
-
     def stock(self, after_check: int = 0, **metros: dict[str, int] | None) -> None:
         self.sandbox.call("PUT", "settings", json={"capacity": {"metros": metros, "taken_after_check": after_check}})
 
@@ -97,9 +86,7 @@ def metros(result: dict[str, Any]) -> Counter[str]:
 def test_a_set_replaces_one_failed_device_of_five(pool: Pool) -> None:
     pool.sandbox.call("POST", "faults", json={"hostname": "pool-2", "times": 1})
     pool.sandbox.call("PUT", "settings", json={"speed": SPEED / 6})  # an order takes less than a machine, however busy this computer is
-    result, calls = pool.watched(5, replace_failed=1)
-    assert not result.get("failed"), result
-    assert calls > 1
+    result = pool.well(5, replace_failed=1)
     assert [device["state"] for device in result["devices"]] == ["active"] * 5
     assert [len(outcome["replacements"]) for outcome in result["outcomes"].values()] == [0, 0, 1, 0, 0]
     assert "pool-2.contract.metal.test is replaced (replacement 1 of 1)" in result["notes"][0]
@@ -208,15 +195,15 @@ def test_a_set_replaces_drifted_devices_one_at_a_time(pool: Pool) -> None:
 
 def test_a_set_of_any_size_is_read_by_one_list(pool: Pool) -> None:
     for size in (4, 40):
-        # Against the clock of this machine: the same number of polls for both, whatever its load.
-        result, calls = pool.watched(size, progress_interval=1, wait_interval=1)
-        assert not result.get("failed"), result
+        began = time.monotonic()
+        pool.well(size, wait_interval=1)
+        polls = time.monotonic() - began
         lists = len(pool.requests("GET", "/devices"))
         others = [
             each for each in pool.sandbox.journal() if each["method"] == "GET" and not each["path"].split("?")[0].endswith("/devices")
         ]
         assert others == []
-        assert lists <= 1 + 2 * calls
+        assert lists <= 2 + polls
         assert len(pool.requests("POST", "/capacity/metros")) == 1
         unchanged = pool.well(size)
         assert not unchanged["changed"]

@@ -215,26 +215,6 @@ def test_reinstall_changes_attributes_before_it_installs(
         run("metal_device", {"id": device["id"], "state": "absent", **WAIT}, sandbox_environment)
 
 
-@pytest.mark.parametrize("operation", ["reboot", "reinstall"])
-def test_a_wait_in_slices_requests_the_operation_once(
-    operation: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    order = {**MINE, "operation": operation, **WORD, "progress_interval": 0.05, "wait_interval": 0.02}
-    sandbox.call("PUT", "settings", json={"durations": {"reboot": 1800}})
-    messages = []
-    result = run("metal_device", order, sandbox_environment)
-    while result.get("waiting"):
-        messages += result["waiting"]
-        result = run("metal_device", {**order, "resume": result["resume"]}, sandbox_environment)
-    sandbox.call("PUT", "settings", json={"durations": {"reboot": 10}})
-    assert not result.get("failed"), result
-    assert result["changed"]
-    assert messages
-    assert asked(sandbox, device, operation) == 1
-    newest = call(sandbox, "GET", f"devices/{device['id']}/events")["events"][0]
-    assert newest["type"] == ("provisioning.110" if operation == "reinstall" else "power.203")
-
-
 def test_a_new_device_needs_no_operation(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
     order = {**machine(1), "ownership_tags": TAGS, "operation": "reinstall", **WORD, **WAIT}
     rescued = run("metal_device", {**order, "operation": "rescue"}, sandbox_environment)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from itertools import product
 from typing import Any
 
 import pytest
@@ -29,7 +27,6 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 ABOVE_ZERO = {"cluster_wait": "api_timeout", "dns_records": "timeout", "dns_wait": "timeout", "openshift_installer": "timeout"}
 WAITING = [name for name in CALLS if name not in ("metal_vlan_info", "dns_records", "openshift_installer")]
-RESUMING = [name for name in WAITING if name.startswith("metal_")]
 
 
 def refused(module: str, **options: Any) -> str:
@@ -53,20 +50,3 @@ def test_a_negative_wait_timeout_is_refused(module: str) -> None:
     message = refused(module, wait_timeout="nan", wait_interval=-1, progress_interval="inf")
     for option, value in (("wait_timeout", "nan"), ("wait_interval", "-1"), ("progress_interval", "inf")):
         assert f"{option} must be 0 or greater and at most 1000000000, not {value}" in message
-
-
-MEMORY = {"found": {"id": ID}, "before": {}, "pending": [], "changed": False, "diff": {}, "members": {}}
-RESUME: dict[str, Any] = {
-    "one field": {"found": 7},
-    "as it was before it had a checksum": MEMORY,
-    "no checksum": {"memory": MEMORY},
-    "another checksum": {"memory": MEMORY, "sha256": "0" * 64},
-    "no object": {"memory": [], "sha256": "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"},
-    "nested": {"memory": json.loads("[" * 200 + "]" * 200), "sha256": ["a"]},
-}
-
-
-@pytest.mark.parametrize(("module", "resume"), [*product(RESUMING, ["one field"]), *product(["metal_device_set"], RESUME)])
-def test_malformed_resume_data_is_refused(module: str, resume: str) -> None:
-    message = "The option resume is not what a call of this module has returned. Leave it out"
-    assert refused(module, resume=RESUME[resume], wait=True) == message

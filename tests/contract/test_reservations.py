@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import FILE_VARIABLE, Reader
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import run
 from tests.contract.scenario import TAGS, WAIT, machine
@@ -54,16 +56,16 @@ def test_a_device_waits_for_a_reservation_that_is_being_released(device: dict[st
     assert not run("metal_device", {**order, **WAIT}, sandbox_environment)["changed"]
 
 
-def test_a_set_waits_for_a_reservation_in_slices_and_orders_once(device: dict[str, Any], sandbox_environment: dict[str, str]) -> None:
+def test_a_set_waits_for_a_reservation_and_orders_once(device: dict[str, Any], sandbox_environment: dict[str, str], tmp_path: Path) -> None:
     leave(sandbox_environment)
     order = {**OURS, "machines": [{**RESERVED, "hostname": "second.contract.metal.test"}], **WAIT, "progress_interval": 0.5}
-    messages = []
-    result = run("metal_device_set", order, sandbox_environment)
-    while result.get("waiting"):
-        messages += result["waiting"]
-        result = run("metal_device_set", {**order, "resume": result["resume"]}, sandbox_environment)
+    progress = tmp_path / "progress"
+    progress.touch()
+    result = run("metal_device_set", order, {**sandbox_environment, FILE_VARIABLE: str(progress)})
     assert not result.get("failed"), result
-    assert any("waits for hardware reservation" in text for text in messages), messages
+    entries = list(Reader(progress).new_entries())
+    assert any("waits for hardware reservation" in text for entry in entries for text in entry["pending"]), entries
+    assert entries[-1] == {"pending": [], "stages": {"second.contract.metal.test": "active"}}
     assert result["outcomes"]["second.contract.metal.test"]["action"] == "created"
     assert result["changed"]
 

@@ -186,7 +186,7 @@ def test_limits_of_modules_are_reached_by_variables(documentation: dict[str, Any
 
 def test_rules_of_joining_are_reached_by_variables(documentation: dict[str, Any]) -> None:
     connections = {name for given in defaults_of_plays().values() for name in given}
-    known = {name for name in documentation[RULES] if not name.startswith("metal_")} - connections - {"wait", "resume"}
+    known = {name for name in documentation[RULES] if not name.startswith("metal_")} - connections - {"wait"}
     found = {
         call.place: missed
         for call in all_calls()

@@ -170,9 +170,6 @@ WAIT_OPTIONS = Options(
 )
 """Documented in the fragment ``_wait``."""
 
-RESUME_OPTIONS = Options({"resume": {"type": "dict"}})
-"""Documented in the fragment ``_wait.resume``."""
-
 STATE_OPTIONS = Options({"state": {"type": "str", "choices": ["present", "absent"], "default": "present"}})
 
 PRESENT_OPTIONS = Options({"state": {"type": "str", "choices": ["present"], "default": "present"}})

@@ -16,8 +16,6 @@ from datetime import UTC, datetime, timedelta
 
 NOTICE_AFTER = 30.0
 """Seconds without an answer after which a notice is shown."""
-FILE_VARIABLE = "EQUINIX_METAL_NOTICES"
-"""Environment variable with the file of a module's notices, which its action plugin shows at once."""
 
 
 class Outage:

@@ -23,14 +23,6 @@ class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout":
         self.waiting = list(waiting)
 
 
-class StillWaiting(CollectionError):  # noqa: N818 - not an error: one slice of a longer wait is over (option progress_interval)
-    """A slice of a longer wait is over, without an error: the module returns ``waiting`` and is called again."""
-
-    def __init__(self, waiting: Sequence[str]) -> None:
-        super().__init__("Waiting for " + "; ".join(waiting), {"waiting": list(waiting)})
-        self.waiting = list(waiting)
-
-
 def clock(
     timeout: float,
     interval: float,
@@ -56,48 +48,42 @@ def clock(
 class Waiter:
     """The waits of one module call, with the options of the fragment ``_wait``.
 
-    ``poll`` is called until it returns nothing pending, and ``tick`` before each poll. After ``progress_interval`` :class:`StillWaiting`
-    is raised, after ``wait_timeout`` :class:`WaitTimeout`. The clock starts with the first wait and is shared by all waits of a call.
+    ``poll`` is called until it returns nothing pending, ``tick`` before each poll, and ``report`` with what it returned. After
+    ``wait_timeout`` :class:`WaitTimeout` is raised. The clock starts with the first wait and is shared by all waits of a call.
     """
 
     def __init__(  # noqa: PLR0913 - the options of the fragment _wait, and what tests replace by keyword
         self,
         timeout: float,
         interval: float,
-        progress_interval: float = 0,
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
         tick: Callable[[], None] = lambda: None,
+        report: Callable[[Sequence[str]], None] = lambda _pending: None,
     ) -> None:
         self._timeout = timeout
         self._interval = interval
-        self._progress_interval = progress_interval
         self._sleep = sleep
         self._now = now
         self._tick = tick
+        self._report = report
         self._started: float | None = None
 
-    def until_nothing_pending(
-        self, poll: Callable[[], Sequence[str]], what: str, *, whole: bool = False, interval: float | None = None
-    ) -> None:
+    def until_nothing_pending(self, poll: Callable[[], Sequence[str]], what: str, *, interval: float | None = None) -> None:
         """Call ``poll`` until it returns no text. Each text names one pending object and its last state.
 
-        ``what``: the subject of the message of a timeout. An exception of ``poll`` ends the wait at once. ``whole``: not in slices, since
-        the next call could not determine what is left to do. ``interval``: seconds between two polls, in place of the option.
+        ``what``: the subject of the message of a timeout. An exception of ``poll`` ends the wait at once. ``interval``: seconds between two
+        polls, in place of the option.
         """
         if self._started is None:
             self._started = self._now()
-        gone = self._now() - self._started
-        sliced = 0 < self._progress_interval < self._timeout and not whole
-        limit = self._progress_interval if sliced else self._timeout
+        left = max(0.0, self._timeout - (self._now() - self._started))
         waiting: list[str] = []
-        pause = self._interval if interval is None else interval
-        for _elapsed in clock(max(0.0, limit - gone), pause, sleep=self._sleep, now=self._now):
+        for _elapsed in clock(left, self._interval if interval is None else interval, sleep=self._sleep, now=self._now):
             self._tick()
             waiting = list(poll())
+            self._report(waiting)
             if not waiting:
                 return
-        if sliced:
-            raise StillWaiting(waiting)
         raise WaitTimeout(f"{what} was not completed within wait_timeout. Pending: " + "; ".join(waiting), waiting)

@@ -10,22 +10,26 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.common.parameters import remove_values
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PlayEndedError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import append
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import secret_values, shown, unusable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 
 LONGEST_MESSAGE = 10_000
 """Characters: room for what failed of hundreds of machines."""
+SHOWN = 8
+"""Lines of one progress report; the others are counted."""
+LONGEST_LINE = 600
 
 
 class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no type information
@@ -57,6 +61,10 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
     def warn(self, warning: str, **more: Any) -> None:
         super().warn(printable(warning, LONGEST_MESSAGE), **more)
 
+    def display(self, entry: Mapping[str, Any]) -> bool:
+        """Have the action plugin display a notice or progress now (``base.live_output``), without secrets; return whether it can."""
+        return append(remove_values(entry, self.no_log_values))
+
     def exit_json(self, **result: Any) -> NoReturn:
         super().exit_json(**self._to_show(result))
         raise AssertionError("exit_json ends the process")
@@ -74,9 +82,9 @@ class BaseModule(AnsibleModule):  # type: ignore[misc]  # ansible-core has no ty
 class ModuleFrame:
     """A module as a context manager: what it found and did so far is in ``result``, and the end of the block ends the process.
 
-    It ends with the result; with ``msg`` and ``failure`` for an expected error (CollectionError); with ``waiting`` when one slice of a
-    longer wait is over; or with the traceback of a mistake in the collection. ``shorten`` returns what of the result is returned when the
-    module fails: Ansible prints all of that, so it is what helps to understand the failure.
+    It ends with the result; with ``msg`` and ``failure`` for an expected error (CollectionError); or with the
+    traceback of a mistake in the collection. ``shorten`` returns what of the result is returned when the module fails: Ansible prints all
+    of that, so it is what helps to understand the failure.
     """
 
     def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
@@ -84,23 +92,38 @@ class ModuleFrame:
         self.params: dict[str, Any] = dict(self.module.params)
         self.check_mode = bool(self.module.check_mode)
         self.result: dict[str, Any] = {"changed": False}
+        self.stages: Callable[[], Mapping[str, str]] = dict
+        """Returns the stage of each thing that is waited for, by name; of most modules nothing."""
         self._shorten = shorten
+        self._reported: tuple[list[str], Mapping[str, str]] = ([], {})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
         self.end(error)
+        self.report_progress([])
         for numbers in TALLY.result():
             record("calls", numbers)
         if error is None:
             self.module.exit_json(**self.result)
-        if isinstance(error, StillWaiting):
-            self.module.exit_json(**{**self.result, "waiting": error.waiting})
         if isinstance(error, (CollectionError, PlayEndedError)):
             details = error.details if isinstance(error, CollectionError) else {}
             self.module.fail_json(msg=str(error), failure={"type": type(error).__name__, **details}, **self._shorten(self.result))
         return False
+
+    def report_progress(self, pending: Sequence[str]) -> None:
+        """Have what is pending and the stages displayed, if they have changed (option ``progress_interval``)."""
+        if not self.params.get("progress_interval") or not self.params["wait"] or self.check_mode:
+            return
+        before = self._reported
+        lines = [printable(text, LONGEST_LINE) for text in pending[:SHOWN]]
+        if len(pending) > SHOWN:
+            lines.append(f"and {len(pending) - SHOWN} more")
+        self._reported = (lines, self.stages())
+        if self._reported != before:
+            changed = {name: stage for name, stage in self._reported[1].items() if before[1].get(name) != stage}
+            self.module.display({"pending": lines, "stages": changed})
 
     def end(self, error: BaseException | None) -> None:
         """Do what is due before the module answers, whatever ``error`` the block was left with."""

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterRefusedError,
     CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import WEBSOCKET_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
@@ -53,12 +53,10 @@ class ClusterModule(ModuleFrame):
     """A module that speaks to the cluster; used as ``with ClusterModule(OPTIONS) as module``."""
 
     def __init__(self, options: Options, *, shorten: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> None:
-        super().__init__(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, RESUME_OPTIONS, options), shorten=shorten)
+        super().__init__(CLUSTER_OPTIONS.merge(WAIT_OPTIONS, options), shorten=shorten)
         self.gate = Gate(find_play())
         """A wait ends with the playbook; a module with the options of the Metal API may also have it keep the cluster lock."""
-        self.resume: dict[str, Any] = {}
-        """What a further call of the same wait gets back as the option ``resume``."""
-        self.read_resume()
+        self._refused_since: float | None = None
         for library, problem in (
             ("kubernetes", KUBERNETES_IMPORT_ERROR),
             ("cryptography", CRYPTOGRAPHY_IMPORT_ERROR),
@@ -66,15 +64,6 @@ class ClusterModule(ModuleFrame):
         ):
             if problem:
                 self.module.fail_json(msg=missing_required_lib(library), exception=problem)
-
-    def read_resume(self) -> None:
-        """Take up what the call before has left, see `state_to_resume`."""
-        since = (self.params["resume"] or {}).get("refused_since")
-        self._refused_since: float | None = since if isinstance(since, (int, float)) else None
-
-    def state_to_resume(self) -> dict[str, Any]:
-        """What the next call of the same wait needs to know."""
-        return {**self.resume, "refused_since": self._refused_since}
 
     def client(self) -> ClusterClient:
         """A client of the cluster; in check mode it cannot write."""
@@ -91,31 +80,26 @@ class ClusterModule(ModuleFrame):
         poll: Poll,
         what: str,
         *,
-        sleep: Callable[[float], None] = time.sleep,
-        has_news: Callable[[], bool] = lambda: False,
+        sleep: Callable[[float], None] | None = None,
     ) -> None:
         """Poll until nothing is pending, by the options of the fragment ``_wait``; once without ``wait`` and in check mode.
 
         ``poll`` returns one text for each pending condition. With ``patient`` an API that does not answer is one of these. An API that
-        refuses is one as well, for REFUSED_FOR_GOOD seconds. ``has_news``: a call with ``progress_interval`` answers at once when there is
-        something that is to be shown before the interval is over.
+        refuses is one as well, for REFUSED_FOR_GOOD seconds.
         """
         if self.check_mode or not self.params["wait"]:
             poll(patient=False)
             return
-        timeout, progress_interval = self.params["wait_timeout"], self.params["progress_interval"]
-        waiter = Waiter(timeout, self.params["wait_interval"], progress_interval, sleep=sleep, tick=self.gate.tick)
-        end = time.monotonic() + timeout
+        times = self.params["wait_timeout"], self.params["wait_interval"]
+        waiter = Waiter(*times, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
 
         def once() -> list[str]:
             self._assert_kubeconfig_exists(what)
             try:
                 missing = poll(patient=True)
-                self._refused_since = None
             except ClusterRefusedError as refused:
-                missing = self._outlast(refused)
-            if missing and progress_interval > 0 and has_news() and time.monotonic() < end:
-                raise StillWaiting(missing)
+                return self._outlast(refused)
+            self._refused_since = None
             return missing
 
         waiter.until_nothing_pending(once, what)
@@ -127,13 +111,9 @@ class ClusterModule(ModuleFrame):
 
     def _outlast(self, refused: ClusterRefusedError) -> list[str]:
         """What is missing while the API refuses; raises the refusal once it has lasted."""
-        now = time.time()
-        if self._refused_since is None or self._refused_since > now:
+        now = time.monotonic()
+        if self._refused_since is None:
             self._refused_since = now
         if now - self._refused_since >= REFUSED_FOR_GOOD:
             raise refused
         return [refused.message]
-
-    def end(self, error: BaseException | None) -> None:
-        if isinstance(error, StillWaiting):
-            self.result["resume"] = self.state_to_resume()

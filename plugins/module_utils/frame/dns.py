@@ -17,12 +17,14 @@ from ansible.module_utils.basic import missing_required_lib
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
     Owner,
     expanded,
@@ -208,5 +210,7 @@ class DNSWaitModule(ModuleFrame):
         if self.check_mode or not self.params["wait"]:
             pending()
             return
-        waiter = Waiter(self.params["wait_timeout"], self.params["wait_interval"], self.params["progress_interval"])
+        gate = Gate(find_play())
+        times = self.params["wait_timeout"], self.params["wait_interval"]
+        waiter = Waiter(*times, sleep=gate.sleep, tick=gate.tick, report=self.report_progress)
         waiter.until_nothing_pending(pending, "The creation of the printed DNS records")

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import RESUME_OPTIONS, WAIT_OPTIONS, Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule, gate_of, lock_with_client, run_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
     LIFETIME,
@@ -38,7 +36,7 @@ CLUSTER_LOCK_OPTIONS = Options(
         "lifetime": {"type": "float", "default": LIFETIME},
         "unlock": {"type": "str"},
     },
-).merge(WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(WAIT_OPTIONS)
 
 LONGEST_LIFETIME = 86400
 """Seconds: a computer that is gone would keep the lock for so long."""
@@ -78,8 +76,6 @@ class LockModule(MetalModule):
         elif run.locked.scope != params["name"]:
             raise CollectionError(f"Cannot lock {params['name']}: cluster_lock is a run that locks {run.locked.scope}")
         lock = lock_with_client(self.module, run, gate=gate_of(run), read_only=self.check_mode)
-        if params["resume"]:
-            lock.resume_watching(params["resume"])
         self._gate.lock = lock
         return lock
 
@@ -99,13 +95,12 @@ class LockModule(MetalModule):
             if others:
                 raise locked(lock.run.locked.scope, others[0])
         else:
-            self._until(lock, lock.attempt, "Taking the cluster lock")
+            self._until(lock.attempt, "Taking the cluster lock")
             lock.tick()
         self._report_lock(lock, before, after=True)
 
     def _keep(self, lock: ClusterLock) -> None:
-        # A slice of this wait may have deleted the expired one.
-        if not self.check_mode and not self.params["resume"] and lock.was_taken():
+        if not self.check_mode and lock.was_taken():
             raise CollectionError(
                 f"The cluster lock of {lock.run.locked.scope} expired, and another run has taken or deleted it since. It may have"
                 " changed the cluster. Run the playbook again"
@@ -124,7 +119,7 @@ class LockModule(MetalModule):
             self.result["changed"] = bool(over)
             return
         try:
-            self._until(lock, lock.clear, f"The end of other runs that write to {lock.run.locked.scope}")
+            self._until(lock.clear, f"The end of other runs that write to {lock.run.locked.scope}")
         finally:
             self.result["changed"] = bool(lock.cleared)
 
@@ -138,48 +133,30 @@ class LockModule(MetalModule):
         self._report_lock(lock, before, after=False)
 
     def _break(self, lock: ClusterLock, identity: str) -> None:
-        resumed = self.params["resume"]
-        settled_at = float(resumed["settled_at"]) if resumed else None
         self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken_lock=None, lock=None)
-        if settled_at is None:
-            others = lock.others()
-            found = next((other for other in others if other.id == identity), None)
-            if found is None:
-                if others:
-                    held = "; ".join(map(str, others))
-                    raise CollectionError(
-                        f"Cannot break the lock {identity} of {lock.run.locked.scope}: there is no such lock. There is {held}"
-                    )
-                return
-            about = {"name": lock.run.locked.scope, "run": found.holder.run}
-            diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
-            self.result.update(changed=True, broken_lock=found.result(), diff=diff)
-            if self.check_mode:
-                return
-            settled_at = lock.break_lock(found)
-        else:
-            self.result.update(changed=True, broken_lock=resumed["broken_lock"])
-        end = settled_at
+        others = lock.others()
+        found = next((other for other in others if other.id == identity), None)
+        if found is None:
+            if others:
+                wrong = f"Cannot break the lock {identity} of {lock.run.locked.scope}"
+                raise CollectionError(f"{wrong}: there is no such lock. There is {'; '.join(map(str, others))}")
+            return
+        about = {"name": lock.run.locked.scope, "run": found.holder.run}
+        diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
+        self.result.update(changed=True, broken_lock=found.result(), diff=diff)
+        if self.check_mode:
+            return
+        settled_at = lock.break_lock(found)
 
         def wait() -> list[str]:
-            left = end - boot_time()
+            left = settled_at - boot_time()
             return [f"what the run had sent is over in {left:.0f} s at the latest"] if left > 0 else []
 
-        try:
-            self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
-        except StillWaiting:
-            self.result["resume"] = {"settled_at": settled_at, "broken_lock": self.result["broken_lock"], **lock.watched()}
-            raise
+        self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
 
-    def _until(self, lock: ClusterLock, poll: Callable[[], list[str]], what: str) -> None:
-        """Wait as the options say; the next slice knows what is watched."""
-        if not self.params["wait"]:
-            if texts := poll():
-                raise CollectionError(together(f"{what}: not now, and wait=false", texts))
-            return
-        try:
+    def _until(self, poll: Callable[[], list[str]], what: str) -> None:
+        """Wait as the options say."""
+        if self.params["wait"]:
             self.waiter.until_nothing_pending(poll, what, interval=1)
-        except StillWaiting:
-            resume: dict[str, Any] = lock.watched()
-            self.result["resume"] = resume
-            raise
+        elif texts := poll():
+            raise CollectionError(together(f"{what}: not now, and wait=false", texts))

@@ -8,14 +8,11 @@ Note that this module util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible.module_utils.basic import missing_required_lib
 from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, Options, from_environment, identifier
@@ -26,11 +23,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     PlayEndedError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE, Outage
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import Outage
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.resource import ResourceModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
     LIFETIME,
@@ -85,7 +82,7 @@ def gate_of(run: Run | None = None) -> Gate:
     return Gate(play if run is None else replace(play, processes=(*play.processes, run.holder.process)))
 
 
-def gate_with_lock(module: AnsibleModule) -> Gate:
+def gate_with_lock(module: BaseModule) -> Gate:
     """Return the gate of a module that may write, with the lock of the run that ``cluster_lock`` names, if there is one."""
     run = run_of(module.params)
     gate = gate_of(run)
@@ -104,7 +101,7 @@ def run_of(params: Mapping[str, Any]) -> Run | None:
     return run
 
 
-def lock_with_client(module: AnsibleModule, run: Run, *, gate: Gate, patient: bool = False, read_only: bool = False) -> ClusterLock:
+def lock_with_client(module: BaseModule, run: Run, *, gate: Gate, patient: bool = False, read_only: bool = False) -> ClusterLock:
     """Return the lock, with a client of its own: what keeps the lock does not pass the gate of what it guards."""
     client = metal_client(module, read_only=read_only, needs_project=False, gate=gate)
     store = LockStore(client, run.locked.project, run.locked.scope)
@@ -124,7 +121,7 @@ class _PendingLock:
         """There is nothing to renew."""
 
 
-def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
+def metal_client(module: BaseModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
     """The API by the options of METAL_OPTIONS. Raises CollectionError with all missing options."""
     if LIBRARY_ERROR is not None:
         module.fail_json(msg=missing_required_lib("packet-python"), exception=LIBRARY_ERROR)
@@ -155,12 +152,14 @@ def metal_client(module: AnsibleModule, *, read_only: bool, needs_project: bool 
     )
 
 
-def _outage_of(module: AnsibleModule) -> Outage:
+def _outage_of(module: BaseModule) -> Outage:
     """Return what says that the API does not answer: at once where an action plugin shows it, else as a warning when the module ends."""
-    path = os.environ.get(FILE_VARIABLE, "")
-    if path and os.access(path, os.W_OK):
-        return Outage("The Metal API", lambda text: append(path, [{"level": "warning", "text": text}]))
-    return Outage("The Metal API", module.warn)
+
+    def notify(text: str) -> None:
+        if not module.display({"level": "warning", "text": text}):
+            module.warn(text)
+
+    return Outage("The Metal API", notify)
 
 
 class MetalModule(ResourceModule):
@@ -190,19 +189,12 @@ class MetalModule(ResourceModule):
         self._lock_of_this_call: ClusterLock | None = None
         self._wrote = False
         self._warned: set[str] = set()
-        if self.params.get("resume"):
-            self.params["resume"] = _unsealed(self.params["resume"])
-            if self.params["resume"] is None:
-                self.module.fail_json(msg="The option resume is not what a call of this module has returned. Leave it out")
 
     def end(self, error: BaseException | None) -> None:
-        if self._lock_of_this_call is not None and not isinstance(error, (StillWaiting, PlayEndedError)):
+        if self._lock_of_this_call is not None and not isinstance(error, PlayEndedError):
             self._release(self._lock_of_this_call)
         self.result["changed"] = bool(self.result["changed"]) or self._wrote
-        if isinstance(error, StillWaiting):
-            if "resume" in self.result:
-                self.result["resume"] = _sealed(self.result["resume"])
-        elif isinstance(error, CollectionError) and self._client is not None and not isinstance(error, LockedError):
+        if isinstance(error, CollectionError) and self._client is not None and not isinstance(error, LockedError):
             self._client.add_origin(error)
 
     @property
@@ -230,8 +222,8 @@ class MetalModule(ResourceModule):
     def waiter(self) -> Waiter:
         """The time this call may wait, by the options of the fragment ``_wait``."""
         if self._waiter is None:
-            times = (self.params[name] for name in ("wait_timeout", "wait_interval", "progress_interval"))
-            self._waiter = Waiter(*times, sleep=self._gate.sleep, tick=self._gate.tick)
+            times = self.params["wait_timeout"], self.params["wait_interval"]
+            self._waiter = Waiter(*times, sleep=self._gate.sleep, tick=self._gate.tick, report=self.report_progress)
         return self._waiter
 
     def is_given(self, option: str) -> bool:
@@ -271,9 +263,6 @@ class MetalModule(ResourceModule):
         """Where no run is given, let the first write take the lock of these ownership tags for the time of this call."""
         if self.params["cluster_lock"] or self.check_mode or self._gate.lock is not None:
             return
-        if taken := (self.params["resume"] or {}).get("run"):
-            self._gate.lock = self._own_lock(Run.load(taken))
-            return
         scope, timeout = scope_of(tags), self.params["metal_api_timeout"]
         holder = Holder.here(find_play().task, scope, operation="metal_device_set")
 
@@ -282,8 +271,7 @@ class MetalModule(ResourceModule):
             return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
 
         self._clear_ended(Locked(scope, scope_tags(tags), self.params["project_id"], metro, LIFETIME))
-        # A slice of the wait for the lock may have begun it.
-        self._gate.lock = make() if Run.is_begun(holder) else _PendingLock(make)
+        self._gate.lock = _PendingLock(make)
 
     def _clear_ended(self, locked: Locked) -> None:
         """Delete the lock objects of runs that were killed here: without a write of this call nobody else would."""
@@ -330,24 +318,4 @@ class MetalModule(ResourceModule):
     def _converge_set(self, devices: DeviceSet) -> None:
         devices.check()
         self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
-        try:
-            self.bring_set(devices)
-        except StillWaiting:
-            run = self._lock_of_this_call.run.path if self._lock_of_this_call is not None else ""
-            self.result["resume"] = {**self.result["resume"], "run": str(run)}
-            raise
-
-
-def _sealed(memory: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result ``resume`` of these values, which a further call gets back as its option."""
-    return {"memory": memory, "sha256": _checksum(memory)}
-
-
-def _unsealed(resume: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the values of the option ``resume``; None if they are not those that a call has returned."""
-    memory = resume.get("memory")
-    return memory if isinstance(memory, dict) and resume.get("sha256") == _checksum(memory) else None
-
-
-def _checksum(memory: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(memory, sort_keys=True).encode()).hexdigest()
+        self.bring_set(devices)

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import LONGEST_LINE, ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import Lifecycle
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
 
 
 class ResourceModule(ModuleFrame):
@@ -43,9 +45,7 @@ class ResourceModule(ModuleFrame):
         absent = self.params.get("state") == "absent"
         lifecycle = Lifecycle(resource, self.warn, wait=self._waits)
         try:
-            if self.params.get("resume"):
-                lifecycle.recall(self.params["resume"], {}, absent=absent)
-            elif absent:
+            if absent:
                 lifecycle.plan_removal(resource.find())
             else:
                 lifecycle.plan(resource.find(), self.params.get("on_drift") or "fail")
@@ -55,9 +55,6 @@ class ResourceModule(ModuleFrame):
                 self._remove(lifecycle)
             else:
                 self._converge(lifecycle)
-        except StillWaiting:
-            self.result["resume"] = lifecycle.memory()
-            raise
         finally:
             self._report(lifecycle, absent=absent)
 
@@ -67,12 +64,12 @@ class ResourceModule(ModuleFrame):
 
     def _converge(self, lifecycle: Lifecycle) -> None:
         # The object that was just found or created is checked first, so that an idempotent run needs no further request.
-        known = not self.params.get("resume")
+        first = True
 
         def step() -> list[str]:
-            nonlocal known
-            texts = lifecycle.step(None if known else lifecycle.rivals())
-            known = False
+            nonlocal first
+            texts = lifecycle.step(None if first else lifecycle.rivals())
+            first = False
             return lifecycle.step(lifecycle.rivals()) if lifecycle.unlisted else texts
 
         title = lifecycle.resource.title
@@ -117,32 +114,26 @@ class ResourceModule(ModuleFrame):
 
     def bring_set(self, devices: DeviceSet) -> None:
         """Bring each device of the set to its state, also when others fail."""
-        listing: list[Found] | None = None
-        if self.params.get("resume"):
-            listing = devices.list_owned()
-            devices.recall(self.params["resume"], listing)
-        else:
-            devices.plan(devices.list_all())
+        self.stages = devices.stages
+        self._recorded: dict[str, tuple[str, str]] = {}
+        self._displayed_notes = 0
+        devices.plan(devices.list_all())
         if self.check_mode:
             devices.predict()
         else:
-            try:
-                self._act(devices, listing)
-            except StillWaiting:
-                self.result["resume"] = devices.memory()
-                raise
+            self._act(devices)
         failure = devices.failure()
         self._report_set(devices)
         if failure is not None:
             raise failure
 
-    def _act(self, devices: DeviceSet, listing: list[Found] | None) -> None:
-        """Carry out the plan, then wait, with one list of devices for each poll. ``listing``: the list of a resumed call."""
+    def _act(self, devices: DeviceSet) -> None:
+        """Carry out the plan, then wait, with one list of devices for each poll."""
         first = True
 
         def poll() -> list[str]:
             nonlocal first
-            texts = devices.step(listing if first else devices.list_owned())
+            texts = devices.step(None if first else devices.list_owned())
             first = False
             self._report_set(devices)
             return texts
@@ -163,3 +154,17 @@ class ResourceModule(ModuleFrame):
         self.result.update(devices.results())
         self.result["diff"] = shown(before, after, "devices")
         self.result["changed"] = any(member.acted for member in devices.members)
+        for note in devices.notes[self._displayed_notes :]:
+            self.module.display({"level": "note", "text": note})
+        self._displayed_notes = len(devices.notes)
+        self._record(devices)
+
+    def _record(self, devices: DeviceSet) -> None:
+        """Record each device whose state has changed for the run report."""
+        for name, state in sorted(devices.stages().items()):
+            outcome = self.result["outcomes"][name]
+            if self._recorded.get(name) != (state, outcome["action"]):
+                self._recorded[name] = (state, outcome["action"])
+                about = {attribute: outcome[attribute] for attribute in ("action", "plan", "metro")}
+                error = printable(outcome["error"] or "", LONGEST_LINE)
+                record("device", {"name": name, "state": state, **about, "error": error, "check_mode": self.check_mode})

@@ -426,13 +426,6 @@ class ClusterLock:
         remains = remains_of(lock.holder)
         return self._has_expired(lock) if remains is None else remains.settled_at <= self._now()
 
-    def watched(self) -> dict[str, Any]:
-        """Return the state of watched locks, for ``resume_watching`` in the next call."""
-        return {"watched": {name: list(each) for name, each in self._watched.items()}}
-
-    def resume_watching(self, known: Mapping[str, Any]) -> None:
-        self._watched = {name: (str(renewed), float(since)) for name, (renewed, since) in known["watched"].items()}
-
     def break_lock(self, lock: Lock) -> float:
         """Delete the lock of another run; return the ``boot_time`` after which no write of that run can arrive.
 

@@ -80,11 +80,6 @@ class Run:
         run.attach()
         return run
 
-    @staticmethod
-    def is_begun(holder: Holder) -> bool:
-        """Return whether this run has a file."""
-        return (runs_folder() / f"{holder.run}.json").exists()
-
     @classmethod
     def load(cls, path: str | Path) -> Run:
         """Return the run in a file. Raises CollectionError if the file cannot be read or is malformed."""

@@ -422,8 +422,7 @@ class Device(Resource):
         self._begun = False
         self._over = False
         self.ownership_tags: list[str] = list(params.get("ownership_tags") or [])
-        # A resumed call comes seconds later: a device missing then is not just too new to be listed.
-        self._absences = TOLERATED_ABSENCES if params.get("resume") else 0
+        self._absences = 0
 
     @property
     def title(self) -> str:

@@ -37,14 +37,14 @@ WHERE = frozenset({"metro", "plan"})
 class Member(Lifecycle):
     """One device of the set and its outcome in this run.
 
-    ``make`` returns its :class:`Device`, for a place or its own options; its second argument: a previous call found the device.
+    ``make`` returns its :class:`Device`, for a place or its own options.
     """
 
     resource: Device
 
     def __init__(
         self,
-        make: Callable[[Place | None, bool], Device],
+        make: Callable[[Place | None], Device],
         key: str,
         alternatives: tuple[Place, ...] = (),
         *,
@@ -53,7 +53,7 @@ class Member(Lifecycle):
         # The first alternative, until its place is known.
         self.place = alternatives[0] if len(alternatives) > 1 else None
         """Its place, or the place to order it in, of several alternatives."""
-        super().__init__(make(self.place, False), warn)
+        super().__init__(make(self.place), warn)
         self._make = make
         self.key = key
         self.alternatives = alternatives
@@ -74,10 +74,10 @@ class Member(Lifecycle):
     def name(self) -> str:
         return self.key
 
-    def put_at(self, place: Place | None, *, resumed: bool = False) -> None:
+    def put_at(self, place: Place | None) -> None:
         """Set the place to order and find the device in."""
         self.place = place
-        self.resource = self._make(place, resumed)
+        self.resource = self._make(place)
 
     def guard(self, step: Callable[[Member], list[str]]) -> list[str]:
         """Run a step; an expected error is kept and settles this device, not the others."""
@@ -149,7 +149,7 @@ class Member(Lifecycle):
             return [f"{self.key} waits for other replacements to complete"]
         return super().step(listing)
 
-    # Results, and the state for the next call.
+    # Results.
 
     @property
     def status(self) -> str:
@@ -176,26 +176,6 @@ class Member(Lifecycle):
             "duplicates": list(self.duplicates),
             "error": self.error.message if self.error else None,
         }
-
-    def memory(self) -> dict[str, Any]:
-        return {
-            **super().memory(),
-            "place": list(self.place) if self.place else None,
-            "error": None if self.error is None else [isinstance(self.error, DeviceFailedError), self.error.message, self.error.details],
-            **{name: getattr(self, name) for name in _REMEMBERED},
-        }
-
-    def recall(self, known: Mapping[str, Any], by_id: Mapping[str, Found], *, absent: bool) -> None:
-        self.put_at(Place(*known["place"]) if known["place"] else None, resumed=known["found"] is not None)
-        super().recall(known, by_id, absent=absent)
-        for name in _REMEMBERED:
-            setattr(self, name, known[name])
-        if known["error"] is not None:
-            failed, message, details = known["error"]
-            self.error = (DeviceFailedError if failed else CollectionError)(message, details)
-
-
-_REMEMBERED = ("held", "drifted", "moved", "settled", "replacements")
 
 
 def run_concurrently(members: Iterable[Member], step: Callable[[Member], list[str]]) -> None:

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -77,7 +76,7 @@ DEVICE_SET_OPTIONS = Options(
         "on_drift": {"type": "str", "choices": ["fail", "ignore", "replace"], "default": "fail"},
         "replace_at_once": {"type": "int", "default": 1},
     }
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS)
 
 
 def failed_only(result: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +116,7 @@ class DeviceSet:
     """The devices of ``machines``, ``hostnames`` or ``ids``, or all with ``ownership_tags``.
 
     ``params`` are the options of ``metal_device_set``. ``members`` are the devices of the set. ``notes`` lists deviations from the first
-    choice and what was done about each. ``now`` returns seconds of a clock that two calls of a module share.
+    choice and what was done about each. ``now`` returns seconds.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class DeviceSet:
         params: Mapping[str, Any],
         warn: Callable[[str], None] | None = None,
         *,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._params = params
@@ -252,9 +251,9 @@ class DeviceSet:
             # The only place is no choice: it is where the device is, whatever its own metro and plan are.
             machine = {**machine, "metro": places[0].metro, "plan": places[0].plan}
 
-        def make(place: Place | None, resumed: bool) -> Device:
+        def make(place: Place | None) -> Device:
             located = {key: value for key, value in zip(("metro", "plan"), place or (), strict=False) if value}
-            return Device(self._client, {**machine, **located, **self._shared(), "resume": resumed}, self._warn)
+            return Device(self._client, {**machine, **located, **self._shared()}, self._warn)
 
         return Member(make, name, places, warn=self._show_warning)
 
@@ -288,10 +287,7 @@ class DeviceSet:
     def _removal(self, key: str, hostname: str, identity: str) -> Member:
         params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
 
-        def make(_place: Place | None, resumed: bool) -> Device:
-            return Device(self._client, {**params, "resume": resumed}, self._warn)
-
-        return Member(make, key, warn=self._show_warning)
+        return Member(lambda _place: Device(self._client, params, self._warn), key, warn=self._show_warning)
 
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}
@@ -516,6 +512,14 @@ class DeviceSet:
             "notes": list(self.notes),
         }
 
+    def stages(self) -> dict[str, str]:
+        """Return the state of each device; one that was deleted has no device any more, one that could not be ordered none yet."""
+        found = {}
+        for member in self.members:
+            status = member.status
+            found[member.key] = "deleted" if status == "removed" else str((member.found or {}).get("state") or status)
+        return found
+
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (before, after) of the members that change."""
         changing = {member.key: member.diff() for member in self.members if member.acted}
@@ -539,32 +543,3 @@ class DeviceSet:
     def _show_warning(self, text: str) -> None:
         if self._warn is not None:
             self._warn(text)
-
-    # Resumed calls.
-
-    def memory(self) -> dict[str, Any]:
-        """Return the state for the next call of the same wait; no secret."""
-        return {
-            "members": {member.key: member.memory() for member in self.members},
-            "replacements_left": self._replacements_left,
-            "refused": [list(place) for place in self._refused],
-            "enough_since": self._enough_since,
-            "notes": self.notes,
-        }
-
-    def recall(self, memory: Mapping[str, Any], listing: Sequence[Found]) -> None:
-        """Restore the state of the previous call."""
-        self._replacements_left = memory["replacements_left"]
-        self._refused = [Place(*place) for place in memory["refused"]]
-        self._enough_since = memory["enough_since"]
-        self.notes = list(memory["notes"])
-        by_id = {str(device.get("id")): device for device in listing}
-        for key, known in memory["members"].items():
-            if self._removes_by_id:
-                found = known["found"]
-                member = self._removal(key, str(found["hostname"]), str(found["id"]))
-            else:
-                member = self._member(key)
-                member.alternatives = tuple(place for place in member.alternatives if place not in self._refused) or member.alternatives
-            member.recall(known, by_id, absent=self._absent)
-            self.members.append(member)

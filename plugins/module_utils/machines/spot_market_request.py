@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -86,7 +85,7 @@ SPOT_MARKET_REQUEST_OPTIONS = Options(
     },
     required_one_of=[["id", "metro"]],
     required_by={"metro": ["instance_parameters"]},
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS)
 
 INCLUDED = {"include": "devices,plan"}
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -64,7 +63,7 @@ GATEWAY_OPTIONS = Options(
     {"id": identifier(), **options_of(ATTRIBUTES)},
     required_one_of=[["id", "virtual_network_id", "ip_reservation_id"]],
     mutually_exclusive=[["ip_reservation_id", "private_ipv4_subnet_size"]],
-).merge(STATE_OPTIONS, WAIT_OPTIONS.also_known_as(wait_timeout=["timeout"]), RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS.also_known_as(wait_timeout=["timeout"]))
 
 GATEWAY_INFO_OPTIONS = Options({"ids": identifiers(), "virtual_network_id": identifier(), "ip_reservation_id": identifier()})
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
     PRESENT_OPTIONS,
-    RESUME_OPTIONS,
     WAIT_OPTIONS,
     Options,
     identifier,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
-HARDWARE_RESERVATION_OPTIONS = Options({"id": identifier(required=True)}).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+HARDWARE_RESERVATION_OPTIONS = Options({"id": identifier(required=True)}).merge(PRESENT_OPTIONS, WAIT_OPTIONS)
 
 HARDWARE_RESERVATION_INFO_OPTIONS = Options(
     {

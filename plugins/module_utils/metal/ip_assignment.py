@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -86,7 +85,7 @@ IP_ASSIGNMENT_OPTIONS = Options(
     mutually_exclusive=[["id", "address", each] for each in BY_BLOCK] + [["id", "cidr"], ["address", "cidr"]],
     required_if=[["state", "present", ["device_id"]]],
     required_by={each: ["device_id"] for each in BY_BLOCK},
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS)
 
 
 def _order(assignment: Mapping[str, Any]) -> tuple[int, int]:

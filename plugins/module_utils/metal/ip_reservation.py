@@ -13,7 +13,6 @@ from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    RESUME_OPTIONS,
     STATE_OPTIONS,
     WAIT_OPTIONS,
     Options,
@@ -96,7 +95,7 @@ IP_RESERVATION_OPTIONS = Options(
     {"id": identifier(), **options_of(ATTRIBUTES), **OWNERSHIP, "netmask": {"type": "str"}},
     required_one_of=[["id", "tags", "details"]],
     mutually_exclusive=[["quantity", "cidr", "netmask"]],
-).merge(STATE_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(STATE_OPTIONS, WAIT_OPTIONS)
 
 
 class IpReservation(Resource):

@@ -32,8 +32,7 @@ class Lifecycle:
     """One resource on its way to the desired state.
 
     First :meth:`plan` or :meth:`plan_removal`, which write nothing; then :meth:`predict`, or :meth:`step` and :meth:`remove` until they
-    return nothing pending. A call that continues the wait of an earlier one begins with :meth:`recall`. ``wait``: whether steps follow
-    later; if not, what cannot be done now is an error.
+    return nothing pending. ``wait``: whether steps follow later; if not, what cannot be done now is an error.
     """
 
     def __init__(self, resource: Resource, warn: Callable[[str], None], *, wait: bool = True) -> None:
@@ -274,31 +273,6 @@ class Lifecycle:
     def rivals(self) -> dict[str, Found]:
         """Return the objects of the same name by id after a creation, else none: the ``listing`` of a single resource for :meth:`step`."""
         return {} if self._created is None else {str(each.get("id")): each for each in self.resource.namesakes()}
-
-    # The state for the next call of the same wait.
-
-    def memory(self) -> dict[str, Any]:
-        """Return the state for the next call; no secret."""
-        objects = {name: _identity(getattr(self, name)) for name in _OBJECTS}
-        return {**objects, "changes": sorted(self.changes), **{name: getattr(self, name) for name in _REMEMBERED}}
-
-    def recall(self, known: Mapping[str, Any], by_id: Mapping[str, Found], *, absent: bool) -> None:
-        """Restore the state of the previous call. ``by_id``: objects of a new list, where one was read."""
-        for name in _REMEMBERED:
-            setattr(self, name, known[name])
-        for name in _OBJECTS:
-            setattr(self, name, by_id.get(known[name]["id"], known[name]) if known[name] else None)
-        self.desired = {} if absent else self.resource.desired()
-        self.changes = {name: self.desired.get(name, "absent") for name in known["changes"]}
-
-
-_OBJECTS = ("found", "old", "duplicate")
-_REMEMBERED = ("action", "acted", "before", "after", "deleted", "unlisted", "duplicates", "_created", "_on_drift")
-
-
-def _identity(found: Found | None) -> dict[str, Any] | None:
-    """Return what a further call needs to know of an object before it reads it again."""
-    return {name: found[name] for name in ("id", "hostname", "state", "locked", "tags", "devices") if name in found} if found else None
 
 
 def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
     PRESENT_OPTIONS,
-    RESUME_OPTIONS,
     WAIT_OPTIONS,
     Options,
     identifier,
@@ -35,7 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import VLAN_NUMBER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter, WaitTimeout, clock
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter, WaitTimeout, clock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
 
@@ -64,7 +63,7 @@ PORT_OPTIONS = Options(
     required_one_of=[["id", "device_id"]],
     mutually_exclusive=[["id", "device_id"], ["id", "name"]],
     required_together=[["device_id", "name"]],
-).merge(PRESENT_OPTIONS, WAIT_OPTIONS, RESUME_OPTIONS)
+).merge(PRESENT_OPTIONS, WAIT_OPTIONS)
 
 PORT_INFO_OPTIONS = Options({"ids": identifiers(), "device_id": identifier()})
 
@@ -358,9 +357,6 @@ class Port(Resource):
     def _under_way(self, identity: str) -> list[str]:
         doing = f"check whether VLANs of {self.title} are being changed"
         batches = self.client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
-        if self.params["resume"] and batches:
-            # A previous call waited for it.
-            _fail_if_failed(max(batches, key=_created), f"change VLANs of {self.title}")
         left = [batch for batch in batches if batch.get("state") not in OVER]
         return [_batch_text(max(left, key=_created), self.title)] if left else []
 
@@ -376,8 +372,7 @@ class Port(Resource):
             return self._go(str(current["id"]), current, target, progress)
         except CollectionError as error:
             error.acted = error.acted or bool(progress.done)
-            if not isinstance(error, StillWaiting):
-                self._report_partial(error, progress, target)
+            self._report_partial(error, progress, target)
             raise
 
     def _report_partial(self, error: CollectionError, progress: Progress, target: PortState) -> None:
@@ -395,7 +390,7 @@ class Port(Resource):
         for attempt in range(1, TRIES + 1):
             if attempt > 1:
                 what = f"Completion of pending changes of {self.title}"
-                self._waiter.until_nothing_pending(lambda: self._under_way(identity), what, whole=True)
+                self._waiter.until_nothing_pending(lambda: self._under_way(identity), what)
                 found = self.read(identity, f"read {self.title}")
             try:
                 progress.left = plan(self._state(found), target)
@@ -427,8 +422,7 @@ class Port(Resource):
         doing = f"{step} ({self.title})"
         path = f"ports/{found['id']}"
         if step.kind == "vlans":
-            # Only this call knows VLANs that are unassigned temporarily.
-            self._change_vlans(path, step, doing, whole=self.params["vlan_ids"] is None)
+            self._change_vlans(path, step, doing)
         elif step.kind == "members":
             self._clear_members(found)
         elif step.kind == "clear_native":
@@ -451,9 +445,9 @@ class Port(Resource):
             if port.get("native_virtual_network"):
                 self.client.write("DELETE", f"{path}/native-vlan", None, doing=f"remove the native VLAN of {name} ({self.title})")
             step = Step("vlans", unassigned=tuple(str(reference(each)) for each in _vlans(port)))
-            self._change_vlans(path, step, f"unassign all VLANs of {name} ({self.title})", whole=True)
+            self._change_vlans(path, step, f"unassign all VLANs of {name} ({self.title})")
 
-    def _change_vlans(self, path: str, step: Step, doing: str, *, whole: bool) -> None:
+    def _change_vlans(self, path: str, step: Step, doing: str) -> None:
         """Assign or unassign one VLAN in a request of its own, several in a batch, which the API carries out later."""
         if not _is_batch(step):
             action, (vlan,) = ("assign", step.assigned) if step.assigned else ("unassign", step.unassigned)
@@ -471,8 +465,8 @@ class Port(Resource):
         if not self.params["wait"]:
             return
         try:
-            self._waiter.until_nothing_pending(poll, doing[0].upper() + doing[1:], whole=whole)
-        except (StillWaiting, WaitTimeout) as error:
+            self._waiter.until_nothing_pending(poll, doing[0].upper() + doing[1:])
+        except WaitTimeout as error:
             error.acted = True
             raise
 

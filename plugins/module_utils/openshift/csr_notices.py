@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Notices about CSR approval for the operator, each shown once.
 
-A module has no terminal: it returns notices, or appends them to a file, and an action plugin displays them. A client with the bootstrap
+A module has no terminal: its action plugin displays them. A client with the bootstrap
 token can file a CSR with any name each second, so lines are limited in number and length. The module's result has all CSRs.
 
 Note that this module util is private to the collection: it may change without notice.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Alarm, Decision, Verdict
@@ -43,22 +43,16 @@ class Notice:
 
 
 class Notices:
-    """The notices of one wait. ``state``: the state that an earlier call of the module in the same wait returned."""
+    """The notices of one wait."""
 
-    def __init__(self, machines: Collection[str], state: Any = None, *, read_only: bool = False) -> None:
-        given = state if isinstance(state, Mapping) else {}
-        shown = given.get("shown")
+    def __init__(self, machines: Collection[str], *, read_only: bool = False) -> None:
         self._machines = machines
         # By kind: "alarm", "problem", "refused", and "refused NAME" for the requests that name a machine.
-        self._shown = {str(kind): dict.fromkeys(_texts(keys)) for kind, keys in shown.items()} if isinstance(shown, Mapping) else {}
-        self._refused = given["total"] if isinstance(given.get("total"), int) else LIMIT
+        self._shown: dict[str, set[str]] = {}
+        self._refused = LIMIT
         self._answered: set[str] = set()
-        self._is_first = not given
+        self._is_first = True
         self._read_only = read_only
-
-    def state(self) -> dict[str, Any]:
-        """Return the state for the next call, as plain data."""
-        return {"shown": {kind: list(keys) for kind, keys in self._shown.items()}, "total": self._refused}
 
     def fresh(
         self, verdicts: Sequence[Verdict], answered: Iterable[Verdict], alarms: Sequence[Alarm], problems: Mapping[str, str]
@@ -70,10 +64,10 @@ class Notices:
         return found
 
     def _is_new(self, kind: str, subject: str, limit: int = LIMIT) -> bool:
-        shown, key = self._shown.setdefault(kind, {}), hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        shown, key = self._shown.setdefault(kind, set()), hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         if key in shown or len(shown) >= limit:
             return False
-        shown[key] = None
+        shown.add(key)
         return True
 
     def _approvals(self, answered: Iterable[Verdict]) -> list[Notice]:
@@ -117,7 +111,3 @@ class Notices:
         more = f" and {len(alarms) - _NAMED} more" if len(alarms) > _NAMED else ""
         text = f"CSRs with different keys were filed before this run for {len(alarms)} nodes: {names}{more}."
         return [Notice("warning", f"{text} Usual after an interrupted run; see alarms in the result")]
-
-
-def _texts(value: Any) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

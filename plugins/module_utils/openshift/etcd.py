@@ -297,6 +297,8 @@ class MemberRemoval:
         self._id: str | None = params["id"]
         self._result = result
         self._removed = ""
+        self._requested = ""
+        """Id of the member whose removal was requested: after a lost answer, the members that are read next show its effect."""
         self._deleted: list[str] = []
 
     def poll(self, *, patient: bool) -> list[str]:
@@ -324,6 +326,7 @@ class MemberRemoval:
     def _remove(self, members: Sequence[Member]) -> None:
         member = next((each for each in members if (each.id == self._id if self._id is not None else each.name == self._node)), None)
         if member is None:
+            self._removed = self._requested
             return
         if member.name not in (self._node, ""):
             raise CollectionError(f"Cannot remove the etcd member {member.id}: it is that of {member.name}, not of {self._node}.")
@@ -334,9 +337,10 @@ class MemberRemoval:
                 f"Cannot remove the etcd member of {self._node}: of the {len(rest)} members that remain {len(healthy)} are healthy,"
                 " which is no quorum. Switch on the machines of the other members and wait until they are healthy."
             )
-        self._removed = member.id
+        self._requested = member.id
         if not self._client.read_only:
             _etcdctl(self._client, ("member", "remove", member.id), self._node, changes=True)
+        self._removed = member.id
 
     def _delete_secrets(self) -> None:
         """Delete the secrets of a node that was deleted; those of one that exists are of its member, or would be created again."""

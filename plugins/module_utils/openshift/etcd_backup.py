@@ -44,13 +44,11 @@ ETCD_BACKUP_OPTIONS = Options(
 class Backup:
     """One backup: a pod on a machine with a healthy member, until its container has ended."""
 
-    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any], resume: dict[str, Any]) -> None:
+    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
         self._client = client
         self._params = params
         self._result = result
-        self._resume = resume
-        earlier = mapping(params.get("resume"))
-        resume.update({name: text(earlier.get(name)) for name in ("pod", "node", "image", "state")})
+        self._pod = self._node = self._image = self._state = ""
         result.update(node="", directory=params["directory"])
         self._absent = False
 
@@ -64,19 +62,19 @@ class Backup:
             return [problem.message]
 
     def _step(self) -> list[str]:
-        if not self._resume["pod"]:
+        if not self._pod:
             node, image = self._place()
-            self._resume.update(pod=f"etcd-backup-{secrets.token_hex(4)}", node=node, image=image)
-        self._result["node"] = self._resume["node"]
-        if not self._resume["state"]:
+            self._pod, self._node, self._image = f"etcd-backup-{secrets.token_hex(4)}", node, image
+        self._result["node"] = self._node
+        if not self._state:
             self._result["changed"] = True
-            backup = f"{self._params['directory']} on {self._resume['node']}"
+            backup = f"{self._params['directory']} on {self._node}"
             self._result["diff"] = shown({"backup": None}, {"backup": backup}, "backup of etcd")
             if self._client.read_only:
                 return []
             self._create()
-            self._resume["state"] = CREATED
-        return self._follow(self._resume["pod"])
+            self._state = CREATED
+        return self._follow(self._pod)
 
     def _place(self) -> tuple[str, str]:
         """Return a Node with a healthy member, and the image of its etcd pod, which is on the machine already."""
@@ -111,9 +109,7 @@ class Backup:
     def _create(self) -> None:
         try:
             self._client.create_etcd_pod(
-                backup_pod(
-                    self._resume["pod"], self._resume["node"], self._resume["image"], self._params["directory"], force=self._params["force"]
-                )
+                backup_pod(self._pod, self._node, self._image, self._params["directory"], force=self._params["force"])
             )
         except ClusterConflictError:
             # An earlier request had its effect, and its answer was lost: the name is random.
@@ -122,7 +118,7 @@ class Backup:
     def _follow(self, name: str) -> list[str]:
         pod = self._client.etcd_pod(name)
         if pod is None:
-            if self._resume["state"] == ENDED:
+            if self._state == ENDED:
                 return []
             if not self._absent:
                 # Read again before it is an error, since the backup may have been made.
@@ -133,15 +129,15 @@ class Backup:
         status = mapping(pod.get("status"))
         phase = text(status.get("phase"))
         if phase not in ("Succeeded", "Failed"):
-            return [f"the backup of etcd on {self._resume['node']} runs: pod {NAMESPACE}/{name} is {phase or 'Pending'}"]
+            return [f"the backup of etcd on {self._node} runs: pod {NAMESPACE}/{name} is {phase or 'Pending'}"]
         states = [mapping(mapping(each.get("state")).get("terminated")) for each in mappings(status.get("containerStatuses"))]
         message = "; ".join(printable(text(each.get("message") or each.get("reason")), 300) for each in states)
         if phase == "Failed":
             raise CollectionError(
-                f"Cannot back up etcd: {SCRIPT} failed on {self._resume['node']}: {message or 'no message'}. The log is in the pod"
+                f"Cannot back up etcd: {SCRIPT} failed on {self._node}: {message or 'no message'}. The log is in the pod"
                 f" {NAMESPACE}/{name}; delete the pod after reading it.{self._advice()}"
             )
-        self._resume["state"] = ENDED
+        self._state = ENDED
         self._client.delete_etcd_pod(name)
         # Deleted again if it exists when it is read again.
         if self._client.etcd_pod(name) is not None:

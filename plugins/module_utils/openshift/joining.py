@@ -92,7 +92,7 @@ class _Failure:
 class Joining:
     """Machines that join. `poll` does one round and returns what is pending, `sleep` ends early if a request has changed."""
 
-    def __init__(  # noqa: PLR0913 - options of the module
+    def __init__(
         self,
         client: ClusterClient,
         rules: Policy,
@@ -100,16 +100,14 @@ class Joining:
         node_interval: float,
         watch_seconds: float = 30.0,
         history: str = "",
-        resumed: Mapping[str, Any] | None = None,
     ) -> None:
         self._client = client
         self._rules = rules
         self._node_interval = node_interval
         self._watch_seconds = watch_seconds
         self._history = history
-        given = resumed or {}
-        self._notices = Notices(rules.machines, given.get("notices"), read_only=client.read_only)
-        self._past: dict[str, Past] = from_texts(given.get("past"))
+        self._notices = Notices(rules.machines, read_only=client.read_only)
+        self._past: dict[str, Past] = {}
         self._kept: dict[str, Past] | None = None
         self._keep_at = 0.0
         self._problems: dict[str, str] = {}
@@ -194,10 +192,6 @@ class Joining:
                 "after_header": "certificate requests",
             },
         }
-
-    def state(self) -> dict[str, Any]:
-        """What a further call of the module needs to know, as plain data."""
-        return {"notices": self._notices.state(), "past": to_texts(self._past)}
 
     def notices(self) -> list[Notice]:
         """What is new to the operator since this was called last."""

@@ -79,7 +79,6 @@ class MachineWatch:
         client: MetalClient,
         params: Mapping[str, Any],
         *,
-        resumed: Mapping[str, Any] | None = None,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -91,15 +90,10 @@ class MachineWatch:
         self._sleep = sleep
         self._polled: float | None = None
         self._texts: dict[str, str] = {}
-        stopped = (resumed or {}).get("stopped")
-        self._stopped: dict[str, str] = dict(stopped) if isinstance(stopped, Mapping) else {}
+        self._stopped: dict[str, str] = {}
         """Why machines stopped, by the id of the device: not every poll reads the events of each."""
         self.lost: dict[str, str] = {}
         """Failed machines of ``quorum_of`` and the reason."""
-
-    def state(self) -> dict[str, Any]:
-        """Return what the next call of the same wait needs to know (``resumed``)."""
-        return {"stopped": self._stopped}
 
     def poll(self, joined: Collection[str] = ()) -> list[str]:
         """Return the progress of each machine that has not ``joined``, read every PAUSE seconds. An unreachable Metal API is no error.
@@ -150,7 +144,7 @@ class MachineWatch:
             raise DeviceFailedError(together("Giving up, since machines will not join", list(self.lost.values())))
 
     def _whose_turn(self, hostnames: list[str]) -> list[str]:
-        """Return the machines whose events this poll reads, chosen by the clock, since each slice of a wait is a new process."""
+        """Return the machines whose events this poll reads, chosen by the clock."""
         if len(hostnames) <= AT_ONCE:
             return hostnames
         ordered = sorted(hostnames)

@@ -28,7 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, WaitTimeout
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import UNCORDON, Node, cordon, known_as
 
 if TYPE_CHECKING:
@@ -229,10 +229,7 @@ def listed(texts: Sequence[str]) -> str:
 
 
 class Drain:
-    """Cordons, drains or uncordons ``params["nodes"]``. Each ``poll`` does what can be done now and returns what is pending.
-
-    What goes on over several calls of the module (the action plugin's slices of a wait) is in ``resume``.
-    """
+    """Cordons, drains or uncordons ``params["nodes"]``. Each ``poll`` does what can be done now and returns what is pending."""
 
     def __init__(self, client: ClusterClient, params: Mapping[str, Any]) -> None:
         self._client = client
@@ -248,16 +245,13 @@ class Drain:
             unreachable_grace=params["unreachable_grace"],
             longest_grace_period=params["longest_grace_period"],
         )
-        resumed = mapping(params["resume"])
-        self._started = time_of(resumed.get("started"))
-        self._before: dict[str, Any] | None = dict(mapping(resumed.get("before"))) or None
+        self._started: datetime | None = None
+        self._before: dict[str, Any] | None = None
         self._after: dict[str, Any] = {}
-        evicted = resumed.get("evicted")
-        self._evicted: list[str] = [text(each) for each in evicted] if isinstance(evicted, list) else []
+        self._evicted: list[str] = []
         # Writes whose answer was lost. What is read next says whether they had their effect.
-        unsure = mapping(resumed.get("unsure"))
-        self._unsure_nodes = {text(name) for name in mapping(unsure.get("nodes"))}
-        self._unsure_pods = {text(uid): text(title) for uid, title in mapping(unsure.get("pods")).items()}
+        self._unsure_nodes: set[str] = set()
+        self._unsure_pods: dict[str, str] = {}
         self._waits = bool(params["wait"])
         self._changed = False
         self._nodes: dict[str, Node] = {}
@@ -427,16 +421,10 @@ class Drain:
 
     # --- the whole wait -----------------------------------------------------------------------------------------------------------
 
-    def carry_out(self, wait_for: WaitFor, result: dict[str, Any], *, resume: dict[str, Any], warn: Callable[[str], None]) -> None:
-        """Wait until the desired state is reached; raise what made that impossible.
-
-        ``result`` gets the module's result, ``resume`` the state for the next slice of the wait.
-        """
+    def carry_out(self, wait_for: WaitFor, result: dict[str, Any], *, warn: Callable[[str], None]) -> None:
+        """Wait until the desired state is reached; raise what made that impossible. ``result`` gets the module's result."""
         try:
             wait_for(self.poll, f"{self._state.capitalize()} state of {', '.join(self._names)}")
-        except StillWaiting:
-            resume.update(self._resume())
-            raise
         except WaitTimeout as problem:
             if not (self._accept_loss and self._is_known):
                 raise self._failure(problem) from problem
@@ -456,15 +444,6 @@ class Drain:
             "evicted": self._evicted,
             "remaining_pods": self._remaining,
             "absent": [name for name in self._names if self._is_known and name not in self._nodes],
-        }
-
-    def _resume(self) -> dict[str, Any]:
-        """Return what the next slice of the wait has to know."""
-        return {
-            "started": timestamp(self._started) if self._started else None,
-            "before": self._before or {},
-            "evicted": self._evicted,
-            "unsure": {"nodes": dict.fromkeys(self._unsure_nodes, True), "pods": self._unsure_pods},
         }
 
     def _failure(self, problem: CollectionError) -> CollectionError:

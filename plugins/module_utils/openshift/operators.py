@@ -379,6 +379,20 @@ def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
     return facts
 
 
+def stages_of(result: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """Return the stage of each operator and of the Nodes with these names; none without an answer of the API server."""
+    if not result.get("api_answers"):
+        return {}
+    found = {f"operator {operator['name']}": _stage(operator) for operator in result["operators"]}
+    return found | {f"node {name}": "Ready" if name in result["ready_nodes"] else "not Ready" for name in names}
+
+
+def _stage(operator: Mapping[str, Any]) -> str:
+    if not operator["available"]:
+        return "not available"
+    return "degraded" if operator["degraded"] else "progressing" if operator["progressing"] else "available"
+
+
 def failed_only(result: dict[str, Any]) -> dict[str, Any]:
     """Return the result as it is returned with an error: of operators and Nodes those that are not well, and no certificates."""
     kept = {name: value for name, value in result.items() if name != "ingress_ca"}

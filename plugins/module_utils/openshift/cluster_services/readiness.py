@@ -135,18 +135,11 @@ RESOURCES: Mapping[str, Resource] = {
 class ObjectWatch:
     """The objects of a wait: each with ``resource``, ``name`` and ``namespace``, which is empty for one of the whole cluster."""
 
-    def __init__(
-        self, objects: Sequence[Mapping[str, str]], *, resumed: Mapping[str, Any] | None = None, now: Callable[[], float] = time.time
-    ) -> None:
-        since = mapping(resumed).get("failed_since")
+    def __init__(self, objects: Sequence[Mapping[str, str]], *, now: Callable[[], float] = time.monotonic) -> None:
         self._objects = objects
         self._now = now
-        self._failed_since: float | None = since if isinstance(since, (int, float)) else None
+        self._failed_since: float | None = None
         self._pending: list[Mapping[str, str]] = []
-
-    def state(self) -> dict[str, Any]:
-        """Return what the next call of the same wait needs to know."""
-        return {"failed_since": self._failed_since}
 
     def poll(self, read: Read, *, gives_up: bool) -> list[str]:
         """Return a text for each object that is not ready. With ``gives_up`` a failure that lasts FAILED_FOR_GOOD is an error."""
@@ -159,7 +152,7 @@ class ObjectWatch:
             self._failed_since = None
             return texts
         now = self._now()
-        if self._failed_since is None or self._failed_since > now:
+        if self._failed_since is None:
             self._failed_since = now
         if gives_up and now - self._failed_since >= FAILED_FOR_GOOD:
             raise CollectionError(f"Giving up: {'; '.join(failed)}. {self.advice()}")

@@ -124,8 +124,10 @@ def changed_configs(phase: str, desired: Desired, world: World) -> list[Step]:
 
 def changed_routers(phase: str, desired: Desired, world: World) -> list[Step]:
     """Return the step that gives the default IngressController the replicas and the placement of the inventory."""
-    controller, asked = world.cluster.get("ingress"), desired.routers
-    patch = ingress_changes(controller, asked["pool"], asked["replicas"], desired.machines["workers"]) if controller and asked else None
+    controller = world.cluster.get("ingress")
+    if not controller or not desired.routers:
+        return []
+    patch = ingress_changes(controller, desired.routers["pool"], desired.routers["replicas"], desired.machines["workers"])
     if not patch:
         return []
     detail = ", ".join(sorted(patch.get("spec") or ())) or "what is set"

@@ -1,258 +1,341 @@
-"""Progress of a wait: number of calls, printed lines, and the result."""
+"""Progress of a wait: what is displayed while one call of a module runs, and how the call ends."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import pty
-import re
+import signal
 import struct
 import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
-from ansible.errors import AnsibleActionFail
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import FILE_VARIABLE
+from ansible_collections.equinix_metal.openshift.plugins.action.csr_approval import ActionModule as CsrApproval
+from ansible_collections.equinix_metal.openshift.plugins.action.metal_device_set import ActionModule as MetalDeviceSet
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import FILE_VARIABLE, append
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _progress
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 from sandbox.testing.process import REPOSITORY
 
-COLLECTION = "ansible_collections.equinix_metal.openshift.plugins"
-WAITING = {"changed": True, "waiting": ["worker-0 is queued"], "resume": {"worker-0": "its id"}}
 DONE = {"changed": False, "devices": []}
 
 
 class Scripted(ProgressAction):
-    """The module answers by a script; time is what it says."""
+    """Its module calls ``act`` and returns ``answer``."""
 
-    def __init__(self, arguments: dict[str, Any], *answers: dict[str, Any], async_val: int = 0, check_mode: bool = False) -> None:
-        task = SimpleNamespace(args=arguments, async_val=async_val, check_mode=check_mode, diff=False, action="x", environment=[])
+    def __init__(
+        self, arguments: Mapping[str, Any], act: Callable[[], None] = lambda: None, answer: Mapping[str, Any] = DONE, *, async_val: int = 0
+    ) -> None:
+        task = SimpleNamespace(args=dict(arguments), async_val=async_val, check_mode=False, diff=False, action="x", environment=[])
         task.get_name = lambda: "the task"
         shell = SimpleNamespace(tmpdir="/nowhere")
         super().__init__(task, SimpleNamespace(_shell=shell, has_native_async=False), SimpleNamespace(), None, None, None)
-        self._answers = list(answers)
+        self._act = act
+        self._answer = dict(answer)
         self.calls: list[dict[str, Any]] = []
-        self.shown: list[list[str]] = []
 
-    def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        self.calls.append(named["module_args"])
-        return dict(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
-
-    def show(self, waiting: Any, seconds: float) -> None:
-        self.shown.append(list(waiting))
-
-
-def test_without_an_interval_the_module_is_called_once() -> None:
-    action = Scripted({"hostname": "a"}, DONE)
-    assert action.run() == DONE
-    assert action.calls == [{"hostname": "a"}]
+    def _execute_module(self, *_arguments: Any, **named: Any) -> dict[str, Any]:
+        self.calls.append(named)
+        for variables in self._task.environment:
+            os.environ.update(variables)
+        try:
+            self._act()
+        finally:
+            os.environ.pop(FILE_VARIABLE, None)
+        return self._answer
 
 
-@pytest.mark.parametrize("how", [{"async_val": 60}, {"check_mode": True}])
-def test_in_the_background_and_in_check_mode_nothing_is_sliced(how: dict[str, Any]) -> None:
-    action = Scripted({"progress_interval": 5}, DONE, **how)
-    action.run()
-    assert [call["progress_interval"] for call in action.calls] == [0]
+class Screen:
+    """What was displayed so far."""
 
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+        self.out = ""
+        self.err = ""
 
-@pytest.mark.parametrize("wait", [False, "no", 0])
-def test_without_waiting_nothing_is_sliced(wait: Any) -> None:
-    action = Scripted({"progress_interval": 5, "wait": wait}, DONE)
-    action.run()
-    assert [call["progress_interval"] for call in action.calls] == [0]
+    def read(self) -> None:
+        captured = self._capfd.readouterr()
+        self.out, self.err = self.out + captured.out, self.err + captured.err
 
-
-class Quick(Scripted):
-    """As csr_approval, which is called again and again without an interval too."""
-
-    unwatched_slice = 7.0
-
-
-def test_without_an_interval_a_quick_one_is_sliced_and_shows_no_progress() -> None:
-    action = Quick({}, WAITING, DONE)
-    assert action.run() == {"changed": True, "devices": []}
-    assert [call["progress_interval"] for call in action.calls] == [7.0, 7.0]
-    assert action.shown == []
-    for how in ({"async_val": 60}, {"check_mode": True}):
-        once = Quick({}, DONE, **how)
-        once.run()
-        assert "progress_interval" not in once.calls[0]
-
-
-class Reporting(Scripted):
-    """Its module leaves notices while it runs."""
-
-    def __init__(self, *arguments: Any, report: Callable[[str], None], **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._report = report
-
-    def _execute_module(self, *arguments: Any, **named: Any) -> dict[str, Any]:
-        self._report(self._task.environment[-1][FILE_VARIABLE])
-        return super()._execute_module(*arguments, **named)
-
-
-def test_notices_of_a_module_are_shown_while_it_runs(capfd: pytest.CaptureFixture[str]) -> None:
-    """Warnings where Ansible's own are, each line once, and nothing in it can be mistaken for another one."""
-    seen: list[str] = []
-
-    def report(path: str) -> None:
-        append(path, [{"level": "warning", "text": "now\x1b[2K\n[WARNING]: forged"}])
+    def until(self, text: str) -> None:
         deadline = time.monotonic() + 60
-        while "[WARNING]: now" not in "".join(seen):
-            assert time.monotonic() < deadline, "not shown while the module runs"
-            seen.append(capfd.readouterr().err)
-            time.sleep(0.05)
-        append(path, [{"level": "warning", "text": "later"}, {"level": "warning", "text": "later"}])
-
-    Reporting({}, DONE, report=report).run()
-    errors = "".join(seen) + capfd.readouterr().err
-    assert errors.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
-    assert errors.count("[WARNING]: later") == 1
+        while text not in self.out + self.err:
+            assert time.monotonic() < deadline, f"{text!r} is not displayed while the module runs:\n{self.out}{self.err}"
+            time.sleep(0.01)
+            self.read()
 
 
-def test_a_file_of_notices_that_cannot_be_read_ends_no_wait(capfd: pytest.CaptureFixture[str]) -> None:
-    def report(path: str) -> None:
-        Path(path).write_bytes(b"\xff\xfe{")
-
-    assert Reporting({}, DONE, report=report).run() == DONE
-    assert capfd.readouterr().err.count("Cannot read the notices") == 1
+@pytest.fixture
+def screen(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Screen:
+    monkeypatch.setattr(_progress, "PAUSE", 0.01)
+    return Screen(capfd)
 
 
-def test_what_is_missing_is_shown_when_it_changes_and_the_end_is_one_result() -> None:
-    later = {"changed": False, "waiting": ["worker-0 is provisioning"], "resume": {"worker-0": "its id"}}
-    action = Scripted({"progress_interval": "5"}, WAITING, WAITING, later, DONE)
-    result = action.run()
-    assert result == {"changed": True, "devices": []}
-    assert action.shown == [["worker-0 is queued"], ["worker-0 is provisioning"]]
-    assert "resume" not in action.calls[0]
-    assert all(call["resume"] == {"worker-0": "its id"} for call in action.calls[1:])
+EACH = {"progress_interval": "0.05"}
 
 
-def test_killed_with_its_play_it_asks_for_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    action = Scripted({"progress_interval": 5}, WAITING, DONE)
-    parents = iter([4711, 1])
-    monkeypatch.setattr("os.getppid", lambda: next(parents, 1))
-    with pytest.raises(AnsibleActionFail, match="killed"):
-        action.run()
-    assert len(action.calls) == 1
+def pending(*texts: str, **stages: str) -> None:
+    append({"pending": texts, "stages": stages})
 
 
-def test_a_failure_ends_it_and_tells_that_something_was_changed() -> None:
-    action = Scripted({"progress_interval": 5}, WAITING, {"failed": True, "msg": "Disk not found", "changed": False})
-    result = action.run()
-    assert result["failed"]
-    assert result["changed"]
-    assert "resume" not in result
+def test_the_module_is_called_once_with_the_options_of_the_task(screen: Screen) -> None:
+    action = Scripted(EACH, lambda: pending("worker-0 is queued"))
+    assert action.run() == DONE
+    assert action.calls == [{"task_vars": None}]
+    assert action._task.args == EACH
 
 
-def test_a_warning_of_any_call_is_kept_once() -> None:
-    action = Scripted({"progress_interval": 5}, {**WAITING, "warnings": ["a"]}, {**WAITING, "warnings": ["a"]}, {**DONE, "warnings": ["b"]})
-    assert action.run()["warnings"] == ["a", "b"]
+def test_a_background_task_has_no_file() -> None:
+    action = Scripted(EACH, lambda: pending("a"), async_val=60)
+    assert action.run() == DONE
+    assert action._task.environment == []
+    assert action.calls[0]["wrap_async"] == 60
 
 
-def test_the_whole_wait_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = iter(range(0, 1000, 10))
-    monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
-    action = Scripted({"progress_interval": 5, "wait_timeout": 65}, *[WAITING] * 3, {"failed": True})
-    action.run()
-    limits = [call["wait_timeout"] for call in action.calls]
-    assert limits == sorted(limits, reverse=True)
-    assert limits[-1] < 65
+def test_what_is_pending_is_displayed_while_the_module_runs_when_it_changes(screen: Screen) -> None:
+    def act() -> None:
+        pending("worker-0 is queued")
+        screen.until("waiting since 0s: worker-0 is queued\n")
+        pending("worker-0 is queued")
+        pending("worker-0 is provisioning", "worker-1 is queued")
+        screen.until("waiting since 0s:\n    worker-0 is provisioning\n    worker-1 is queued\n")
+
+    Scripted(EACH, act).run()
+    screen.read()
+    assert screen.out.count("waiting since") == 2
 
 
-class Aliased(Scripted):
-    """As metal_gateway, which accepts the name that wait_timeout has in an older collection."""
+def test_without_an_interval_no_progress_is_displayed(screen: Screen) -> None:
+    def act() -> None:
+        pending("worker-0 is queued", a="queued")
+        append({"level": "info", "text": "read"})
+        screen.until("read")
 
-    wait_timeout_alias = "timeout"
-
-
-def test_the_time_to_wait_is_known_by_the_alias_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments = iter(range(0, 1000, 10))
-    monkeypatch.setattr(_progress, "time", SimpleNamespace(monotonic=lambda: float(next(moments))))
-    action = Aliased({"progress_interval": 5, "timeout": 65}, WAITING, DONE)
-    action.run()
-    assert [call["wait_timeout"] for call in action.calls] == [55.0, 35.0]
-    assert not [call for call in action.calls if "timeout" in call]
+    Scripted({}, act).run()
+    screen.read()
+    assert screen.out == "read\n"
 
 
-def test_another_option_of_that_name_reaches_the_module() -> None:
-    """The timeout of dns_wait is that of one answer."""
-    action = Scripted({"progress_interval": 5, "timeout": 2}, DONE)
-    action.run()
-    assert [(call["timeout"], call["wait_timeout"]) for call in action.calls] == [(2, pytest.approx(1800, abs=60))]
+def test_each_change_of_a_stage_is_a_line_also_after_the_end(screen: Screen) -> None:
+    def act() -> None:
+        pending("a is queued", a="queued", b="active")
+        screen.until("waiting since")
+        pending("a is provisioning", a="provisioning")
+        screen.until("    a is provisioning after 0s queued\n")
+        pending(a="active")
+
+    Scripted(EACH, act).run()
+    screen.read()
+    assert screen.out.endswith("    a is active after 0s provisioning, usually 3m00s\n")
 
 
-@pytest.mark.parametrize("name", [path.stem for path in sorted((REPOSITORY / "plugins" / "action").glob("[a-z]*.py"))])
-def test_the_alias_of_a_module_is_that_of_its_action_plugin(name: str) -> None:
-    plugin = import_module(f"{COLLECTION}.action.{name}").ActionModule
-    if not issubclass(plugin, ProgressAction):
-        return
-    options = yaml.safe_load(import_module(f"{COLLECTION}.modules.{name}").DOCUMENTATION)["options"]
-    assert plugin.wait_timeout_alias == "".join(options.get("wait_timeout", {}).get("aliases", []))
+def test_rare_progress_still_has_the_changes_at_its_end(screen: Screen) -> None:
+    def act() -> None:
+        pending("a is queued", a="queued")
+        append({"level": "info", "text": "read"})
+        screen.until("read")
+        pending("a is active", a="active")
+
+    Scripted({"progress_interval": 3600}, act).run()
+    screen.read()
+    assert "waiting since" not in screen.out
 
 
-@pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])
-def test_what_is_no_number_is_told(name: str) -> None:
-    with pytest.raises(AnsibleActionFail, match=f"{name} has to be a number of seconds"):
-        Scripted({"progress_interval": 5, name: "soon"}, DONE).run()
+def test_notices_are_displayed_at_once_and_each_once(screen: Screen) -> None:
+    """Warnings where Ansible's own are, and nothing in it can be mistaken for another one."""
+
+    def act() -> None:
+        append({"level": "warning", "text": "now\x1b[2K\n[WARNING]: forged"})
+        screen.until("[WARNING]: now")
+        append({"level": "warning", "text": "later"})
+        append({"level": "warning", "text": "later"})
+
+    Scripted({}, act).run()
+    screen.read()
+    assert screen.err.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
+    assert screen.err.count("[WARNING]: later") == 1
 
 
-@pytest.mark.parametrize("name", ["progress_interval", "wait_timeout"])
-@pytest.mark.parametrize("value", ["nan", "inf", -1])
-def test_time_that_does_not_pass_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(AnsibleActionFail, match=f"{name} must be 0 or greater and at most 1000000000, not {value}"):
-        Scripted({"progress_interval": 5, name: value}, DONE).run()
+def test_a_file_that_cannot_be_understood_ends_no_wait(screen: Screen) -> None:
+    def act() -> None:
+        Path(os.environ[FILE_VARIABLE]).write_bytes(b'\xff\xfe{\n[1]\n{"pending": 3, "stages": "x"}\n{"text": "read"}\n{"text": "cut')
+
+    assert Scripted(EACH, act).run() == DONE
+    screen.read()
+    assert screen.out == "read\n"
 
 
-def test_of_many_only_some_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    ProgressAction.show(Scripted({}, DONE), [f"worker-{number} is queued" for number in range(30)], 75.0)
-    printed = capsys.readouterr().out
-    assert "1m15s" in printed
-    assert "worker-0 is queued" in printed
-    assert "worker-20" not in printed
-    assert "22 more" in printed
+def test_lines_of_progress_cannot_be_forged(screen: Screen) -> None:
+    def act() -> None:
+        pending("node a is not Ready: x\x1b[2K\n[WARNING]: fine \u202e" + "y" * 200_000)
+        screen.until("waiting since")
+
+    Scripted(EACH, act).run()
+    screen.read()
+    (line,) = screen.out.splitlines()
+    assert line.startswith("waiting since 0s: node a is not Ready: x\\x1b[2K\\n[WARNING]")
+    assert line.isprintable()
+    assert len(line) < 700
 
 
-def test_what_is_missing_is_shown_on_lines_that_cannot_be_forged(capsys: pytest.CaptureFixture[str]) -> None:
-    text = "node a is not Ready: x\x1b[2K\n[WARNING]: fine \u202e" + "y" * 200_000
-    ProgressAction.show(Scripted({}, DONE), [text], 1.0)
-    ProgressAction.show(Scripted({}, DONE), [text, text], 2.0)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line[:25] for line in lines] == ["waiting since 1s: node a ", "waiting since 2s:", *["    node a is not Ready: "] * 2]
-    assert all(line.isprintable() and len(line) < 700 for line in lines)
+@pytest.mark.parametrize(("stages", "count"), [({}, 1), ({"a": "queued"}, 0)])
+def test_what_the_table_does_not_show_is_printed(
+    stages: dict[str, str], count: int, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def drawn(_title: str, _stages: Any, *, is_enabled: bool) -> Iterator[bool]:
+        yield is_enabled
+
+    def act() -> None:
+        pending("something", **stages)
+        time.sleep(0.3)
+
+    monkeypatch.setattr(_progress, "stage_table", drawn)
+    Scripted(EACH, act).run()
+    screen.read()
+    assert screen.out.count("waiting since") == count
 
 
-class Staged(Scripted):
-    """As metal_device_set, whose results have a stage of each device."""
-
-    def stages(self, answer: Any) -> dict[str, str]:
-        return dict(answer.get("states", {}))
+@pytest.mark.parametrize("value", ["soon", None, "nan", -1, [3]])
+def test_a_value_that_the_module_refuses_reaches_it(value: Any) -> None:
+    assert Scripted({"progress_interval": value}).run() == DONE
 
 
-def test_each_change_of_a_stage_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    first, last = {**WAITING, "states": {"a": "queued", "b": "active"}}, {**DONE, "states": {"a": "provisioning", "b": "active"}}
-    Staged({"progress_interval": 5}, first, last).run()
-    assert re.fullmatch(r"    a is provisioning after \ds queued\n", capsys.readouterr().out)
+@pytest.mark.parametrize(
+    ("plugin", "answer", "shown"),
+    [
+        (CsrApproval, {"notices": [{"level": "info", "text": "approved: csr-a"}]}, "approved: csr-a\n"),
+        (MetalDeviceSet, {"notes": ["worker-0 is replaced"]}, "    worker-0 is replaced\n"),
+    ],
+)
+@pytest.mark.parametrize("has_file", [False, True])
+def test_what_a_module_could_not_append_is_displayed_at_its_end(
+    plugin: Any, answer: dict[str, Any], shown: str, screen: Screen, *, has_file: bool
+) -> None:
+    def act() -> None:
+        for notice in plugin.notices(action, dict(answer)) if has_file else ():
+            append(notice)
+
+    action = Scripted({}, act, answer)
+    action.notices = lambda answer: plugin.notices(action, answer)  # type: ignore[method-assign]
+    assert "notices" not in action.run()
+    screen.read()
+    assert screen.out == shown
 
 
-@pytest.mark.parametrize(("states", "shown"), [({}, [WAITING["waiting"]]), ({"a": "queued"}, [])])
-def test_what_the_table_does_not_show_is_printed(states: dict[str, str], shown: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "stage_table", lambda _title, _stages: nullcontext(True))
-    action = Staged({"progress_interval": 5}, {**WAITING, "states": states}, DONE)
-    action.run()
-    assert action.shown == shown
+# --- a real module, by ansible-playbook ---------------------------------------------------------------------------------------------
 
+RESOLVES = {"name": "api.demo.metal.test", "values": ["192.0.2.1"]}
+"""Nobody answers at the resolver's port, so it never does."""
+
+UNKNOWN = """
+from ansible.plugins.callback import CallbackBase
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _module_process
+
+_module_process.KNOWN = frozenset()
+
+
+class CallbackModule(CallbackBase):
+    CALLBACK_VERSION = 2.0
+    CALLBACK_NAME = "unknown"
+"""
+"""A plugin that is loaded before the action plugin, and makes this version of ansible-core one that is not known."""
+
+
+@contextmanager
+def playing(tmp_path: Path, *, is_known: bool = True, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run dns_wait; ``is_known``: whether this version of ansible-core is."""
+    given = {"records": [RESOLVES], "server": "127.0.0.1", "port": 1, "timeout": 1, "wait_interval": 0.2, "progress_interval": 1, **options}
+    task = {"name": "Wait for the API's record", "equinix_metal.openshift.dns_wait": given}
+    play = tmp_path / "play.yml"
+    play.write_text(yaml.safe_dump([{"name": "Wait", "hosts": "localhost", "gather_facts": False, "tasks": [task]}]), encoding="utf-8")
+    environment = {**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "yaml"}
+    if not is_known:
+        (tmp_path / "unknown.py").write_text(UNKNOWN, encoding="utf-8")
+        environment |= {"ANSIBLE_CALLBACK_PLUGINS": str(tmp_path), "ANSIBLE_CALLBACKS_ENABLED": "unknown"}
+    command = [
+        "ansible-playbook",
+        "-vvv",
+        "-i",
+        "localhost,",
+        "-c",
+        "local",
+        "-e",
+        f"ansible_python_interpreter={sys.executable}",
+        str(play),
+    ]
+    with subprocess.Popen(
+        [*command, str(play)],
+        cwd=REPOSITORY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as run:
+        try:
+            yield run
+        finally:
+            with suppress(ProcessLookupError):
+                run.kill()
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["fork", "unknown version of ansible-core"])
+def test_one_call_of_a_module_shows_its_progress_and_ends_by_its_timeout(is_known: bool, tmp_path: Path) -> None:
+    with playing(tmp_path, is_known=is_known, wait_timeout=3) as run:
+        output, _errors = run.communicate(timeout=60)
+    assert output.count("in a fork of the worker process") == int(is_known), output
+    assert "waiting since" in output
+    assert "was not completed within wait_timeout. Pending: " in output
+    assert run.returncode == 2
+
+
+def descendants(pid: int) -> set[int]:
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    found: set[int] = set()
+    added = {pid}
+    while added:
+        added = {child for child, parent in parents.items() if parent in added}
+        found |= added
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["fork", "unknown version of ansible-core"])
+def test_a_module_that_waits_ends_with_its_killed_play(is_known: bool, tmp_path: Path) -> None:
+    with playing(tmp_path, is_known=is_known, wait_timeout=86400, wait_interval=3600) as run:
+        assert run.stdout is not None
+        assert any("waiting since" in line for line in run.stdout)
+        left = descendants(run.pid)
+        assert len(left) > 1
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        deadline = time.monotonic() + 30
+        while running := [pid for pid in left if is_running(pid)]:
+            assert time.monotonic() < deadline, running
+            time.sleep(0.1)
+
+
+# --- the table ----------------------------------------------------------------------------------------------------------------------
 
 DRAWS = """
 import os

@@ -6,6 +6,7 @@ import copy
 import itertools
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -227,13 +228,14 @@ class BareModule(MetalModule):
         self.check_mode = metal.read_only
         self.result = {"changed": False}
         self.warnings: list[str] = []
+        self.displayed: list[str] = []
+        self.module = SimpleNamespace(display=lambda notice: self.displayed.append(notice["text"]))  # type: ignore[assignment]
         self._wrote = False
         self._lock_of_this_call = None
         time = Time()
         self._waiter = Waiter(
             self.params.get("wait_timeout", 0),
             self.params.get("wait_interval", 0),
-            self.params.get("progress_interval", 0),
             sleep=time.sleep,
             now=time,
         )

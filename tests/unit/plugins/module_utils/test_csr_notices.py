@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
-import stat
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.notice_file import append, take_unshown
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Alarm, Past, Verdict, alarms
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_text, from_texts, to_text, to_texts
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_notices import LIMIT, LIMIT_OF_MACHINE, Notices
@@ -34,14 +29,12 @@ def shown(notices: Notices, verdicts: list[Verdict], **more: Any) -> list[str]:
     return [notice["text"] for notice in found]
 
 
-def test_each_line_is_shown_once_also_by_the_next_call() -> None:
+def test_each_line_is_shown_once() -> None:
     notices, verdicts = Notices(MACHINES), foreign_verdicts(2)
     (alarm,) = two_keys(WORKER)
     assert len(shown(notices, verdicts, alarms=[alarm], problems={"history": "no right"})) == 4
     assert shown(notices, verdicts, alarms=[alarm], problems={"history": "no right, request 7"}) == []
-    again = Notices(MACHINES, json.loads(json.dumps(notices.state())))
-    assert shown(again, verdicts, alarms=[alarm], problems={"history": "no right"}) == []
-    assert len(shown(again, [*verdicts, *foreign_verdicts(1, 2)])) == 1
+    assert len(shown(notices, [*verdicts, *foreign_verdicts(1, 2)])) == 1
 
 
 def test_thousands_of_requests_are_some_lines() -> None:
@@ -53,7 +46,6 @@ def test_thousands_of_requests_are_some_lines() -> None:
     for number in range(1, 601):
         lines += len(shown(notices, filed[:number]))
     assert lines < LIMIT + 8
-    assert len(json.dumps(notices.state())) < 2000
 
 
 def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
@@ -98,59 +90,6 @@ def test_alarms_from_before_the_run_are_one_short_line() -> None:
     assert len(shown(notices, [], alarms=alarms(judged(*let_one_in), rules()))) == 1
     more = alarms(judged(*let_one_in, first("c", "12:21:00"), second_key_after=3600), rules())
     assert shown(notices, [], alarms=more) == []
-
-
-@pytest.mark.parametrize(
-    "state", [{}, {"shown": 3}, {"shown": {"refused": [None, "a"]}, "total": "x"}, {"shown": {"alarm": {"a": 1}}}, [], "x"]
-)
-def test_a_malformed_state_of_an_earlier_call_is_ignored(state: Any) -> None:
-    assert len(shown(Notices(MACHINES, state), foreign_verdicts(1))) == 1
-
-
-# --- the file -----------------------------------------------------------------------------------------------------------------------
-
-
-def notice(text: str) -> dict[str, str]:
-    return {"level": "info", "text": text}
-
-
-def test_a_file_shows_each_notice_to_one_reader(tmp_path: Path) -> None:
-    path = str(tmp_path / "notices")
-    assert take_unshown(path) == []
-    append(path, [notice("one"), notice("two")])
-    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
-    assert [each["text"] for each in take_unshown(path)] == ["one", "two"]
-    assert take_unshown(path) == []
-    append(path, [])
-    append(path, [notice("three")])
-    assert [each["text"] for each in take_unshown(path)] == ["three"]
-
-
-def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    path = tmp_path / "notices"
-    append(str(path), [notice("one")])
-    with path.open("a", encoding="utf-8") as file:
-        file.write('{"level": "in\n[1]\n')
-    append(str(path), [notice("two")])
-    assert [each["text"] for each in take_unshown(str(path))] == ["one", "two"]
-
-
-def _write(path: str, name: str) -> None:
-    for number in range(200):
-        append(path, [notice(f"{name} {number}")])
-
-
-def test_two_jobs_and_a_reader_lose_nothing(tmp_path: Path) -> None:
-    path = str(tmp_path / "notices")
-    context = multiprocessing.get_context("fork")
-    writers = [context.Process(target=_write, args=(path, name)) for name in "ab"]
-    for writer in writers:
-        writer.start()
-    read: list[str] = []
-    while any(writer.is_alive() for writer in writers):
-        read += [each["text"] for each in take_unshown(path)]
-    read += [each["text"] for each in take_unshown(path)]
-    assert sorted(read) == sorted(f"{name} {number}" for name in "ab" for number in range(200))
 
 
 # --- history -------------------------------------------------------------------------------------------------------------

@@ -230,8 +230,28 @@ def test_a_member_is_not_removed_from_a_minority() -> None:
 def test_a_refusal_of_etcd_is_an_error_with_its_text() -> None:
     cluster = Cluster(members("abc"))
     cluster.refuse = "etcdserver: unhealthy cluster"
+    result: dict[str, Any] = {}
     with pytest.raises(CollectionError, match="etcdserver: unhealthy cluster"):
-        removal(cluster)
+        MemberRemoval(cluster, {"node": "b", "id": None}, result).poll(patient=True)  # type: ignore[arg-type]  # same
+    assert (result["changed"], result["removed"]) == (False, "")
+
+
+def test_a_removal_and_its_secrets_are_one_result_also_after_lost_answers() -> None:
+    class LosesAnswers(Cluster):
+        """Removes the member, and returns no answer."""
+
+        def execute(self, *arguments: Any, changes: bool = False) -> Execution:
+            done = super().execute(*arguments, changes=changes)
+            if changes:
+                raise ClusterUnreachableError("no answer")
+            return done
+
+    cluster, result = LosesAnswers(members("abc"), nodes="ac"), dict[str, Any]()
+    member = MemberRemoval(cluster, {"node": "b", "id": None}, result)  # type: ignore[arg-type]  # same
+    assert member.poll(patient=True) == ["no answer"]
+    assert not result["changed"]
+    assert member.poll(patient=True) == []
+    assert (result["removed"], len(result["deleted_secrets"])) == (members("b")[0].id, 3)
 
 
 def test_a_member_that_is_gone_meanwhile_is_removed() -> None:

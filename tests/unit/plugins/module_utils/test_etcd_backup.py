@@ -52,26 +52,22 @@ class Machines(Cluster):
             raise ClusterUnreachableError("no answer")
 
 
-def start(
-    cluster: Machines, *, not_on: str = "", resume: dict[str, Any] | None = None, force: bool = False
-) -> tuple[Backup, dict[str, Any], dict[str, Any]]:
+def start(cluster: Machines, *, not_on: str = "", force: bool = False) -> tuple[Backup, dict[str, Any]]:
     result: dict[str, Any] = {"changed": False}
-    kept: dict[str, Any] = {}
-    params = {"directory": "/backup", "not_on": list(not_on), "resume": resume, "force": force}
-    return Backup(cluster, params, result, kept), result, kept  # type: ignore[arg-type]  # what it uses of a client
+    params = {"directory": "/backup", "not_on": list(not_on), "force": force}
+    return Backup(cluster, params, result), result  # type: ignore[arg-type]  # what it uses of a client
 
 
 def test_the_script_runs_on_a_machine_with_a_healthy_member() -> None:
     cluster = Machines(members("bc", sick="a"))
-    backup, result, kept = start(cluster, not_on="b")
+    backup, result = start(cluster, not_on="b")
     (text,) = backup.poll(patient=True)
     assert "on c runs" in text
-    assert list(cluster.created.values()) == [backup_pod(kept["pod"], "c", "image-of-c", "/backup")]
-    # The next slice of the wait follows the same pod.
-    again, later, _kept = start(cluster, resume=kept)
+    ((name, pod),) = cluster.created.items()
+    assert pod == backup_pod(name, "c", "image-of-c", "/backup")
     cluster.status = {"phase": "Succeeded"}
-    assert again.poll(patient=True) == []
-    assert (result["changed"], later["node"], cluster.created) == (True, "c", {})
+    assert backup.poll(patient=True) == []
+    assert (result["changed"], result["node"], cluster.created) == (True, "c", {})
 
 
 def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:
@@ -80,7 +76,7 @@ def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:
         "phase": "Failed",
         "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "message": "No space left on device"}}}],
     }
-    backup, _result, _kept = start(cluster)
+    backup, _result = start(cluster)
     with pytest.raises(CollectionError, match="No space left on device"):
         backup.poll(patient=True)
     assert cluster.created
@@ -91,7 +87,7 @@ def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) ->
     cluster = Machines(members("abc"))
     refusal = "Currently the kube-apiserver operator is in progressing state, please reconcile before attempting a backup"
     cluster.status = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "message": refusal}}}]}
-    backup, _result, _kept = start(cluster, force=force)
+    backup, _result = start(cluster, force=force)
     with pytest.raises(CollectionError, match="in progressing state") as problem:
         backup.poll(patient=True)
     assert ("openshift_etcd_backup_force=true" in problem.value.message) is not force
@@ -101,14 +97,14 @@ def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) ->
 
 
 def test_without_another_healthy_member_there_is_no_backup() -> None:
-    backup, _result, _kept = start(Machines(members("b", sick="ac")), not_on="b")
+    backup, _result = start(Machines(members("b", sick="ac")), not_on="b")
     with pytest.raises(CollectionError, match="no control plane node besides b has a healthy member"):
         backup.poll(patient=True)
 
 
 def test_check_mode_creates_no_pod() -> None:
     cluster = Machines(members("abc"), read_only=True)
-    backup, result, _kept = start(cluster)
+    backup, result = start(cluster)
     assert backup.poll(patient=False) == []
     assert (result["changed"], result["node"], cluster.created) == (True, "a", {})
 
@@ -116,13 +112,13 @@ def test_check_mode_creates_no_pod() -> None:
 def test_a_pod_whose_creation_was_not_answered_is_followed() -> None:
     cluster = Machines(members("abc"))
     cluster.conflict = True
-    backup, _result, _kept = start(cluster)
+    backup, _result = start(cluster)
     assert len(backup.poll(patient=True)) == 1
 
 
 def test_a_deleted_pod_is_an_error() -> None:
     cluster = Machines(members("abc"))
-    backup, _result, _kept = start(cluster)
+    backup, _result = start(cluster)
     backup.poll(patient=True)
     cluster.created.clear()
     assert "returns no pod" in backup.poll(patient=True)[0]
@@ -132,17 +128,19 @@ def test_a_deleted_pod_is_an_error() -> None:
 
 def test_a_pod_that_was_not_created_is_created_by_the_next_poll() -> None:
     cluster = Machines(members("abc"))
-    backup, result, kept = start(cluster)
+    backup, result = start(cluster)
     cluster.failing = 1
     assert backup.poll(patient=True) == ["no answer"]
-    assert backup.poll(patient=True) == [f"the backup of etcd on a runs: pod openshift-etcd/{kept['pod']} is Running"]
-    assert (result["changed"], result["node"], list(cluster.created)) == (True, "a", [kept["pod"]])
+    (text,) = backup.poll(patient=True)
+    (name,) = cluster.created
+    assert text == f"the backup of etcd on a runs: pod openshift-etcd/{name} is Running"
+    assert (result["changed"], result["node"]) == (True, "a")
 
 
 @pytest.mark.parametrize("deleted", [False, True])
 def test_a_backup_whose_pod_was_deleted_without_an_answer_is_complete(*, deleted: bool) -> None:
     cluster = Machines(members("abc"))
-    backup, _result, _kept = start(cluster)
+    backup, _result = start(cluster)
     assert "is Running" in backup.poll(patient=True)[0]
     cluster.status = {"phase": "Succeeded"}
     cluster.failing = 1
@@ -155,6 +153,6 @@ def test_a_backup_whose_pod_was_deleted_without_an_answer_is_complete(*, deleted
 
 def test_a_machine_whose_pod_is_not_listed_is_waited_for() -> None:
     cluster = Machines(members("abc"))
-    backup, _result, _kept = start(cluster, not_on="ab")
+    backup, _result = start(cluster, not_on="ab")
     cluster.pods = ["a", "b"]
     assert "no etcd pod is listed on c" in backup.poll(patient=True)[0]

@@ -288,18 +288,6 @@ def test_the_history_is_written_once_and_read_by_the_next_run() -> None:
     assert joining(cluster).poll(), "without it there is nothing to know it by"
 
 
-def test_the_next_slice_of_a_wait_resumes_the_state_of_the_last() -> None:
-    cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
-    found = joining(cluster)
-    found.poll()
-    cluster.there = {}
-    resumed = Joining(cluster, rules(), node_interval=0.0, resumed=found.state())  # type: ignore[arg-type]
-    resumed.poll()
-    assert resumed.approved == []
-    for malformed in ({"past": 3}, {"past": {WORKER: 3}, "notices": "x"}):
-        Joining(Cluster(), rules(), node_interval=0.0, resumed=malformed).poll()  # type: ignore[arg-type]
-
-
 def test_a_kubelet_restarted_in_the_same_second_is_approved() -> None:
     """An answer changes the version of its request, which is no sign of its age."""
     cluster = Cluster(client(made(signed_with=key("a")), name="a", version="100"))

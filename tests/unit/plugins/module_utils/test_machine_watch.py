@@ -138,11 +138,11 @@ def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
     params = {**PARAMS, "machines": names}
     asked_at: list[int] = []
     last_of_all = None
+    watch = MachineWatch(service, params, now=lambda: clock[0])  # type: ignore[arg-type]
     for turn in range(4):
         clock[0] = turn * PAUSE
         before = service.asked
-        # Each in a process of its own, as the slices of a wait are.
-        texts = MachineWatch(service, params, now=lambda: clock[0]).poll()  # type: ignore[arg-type]
+        texts = watch.poll()
         asked_at.append(service.asked - before)
         reported = {text.split(" ")[1] for text in texts if "its last event" in text}
         last_of_all = reported if last_of_all is None else last_of_all | reported
@@ -152,18 +152,18 @@ def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
 
 
 def test_a_machine_that_stopped_is_not_forgotten_until_its_next_turn() -> None:
-    """Nor by the next slice of the wait; another device of its name has not stopped."""
+    """Another device of its name has not stopped."""
     names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
     service = Service([device(name) for name in names], {f"id-{name}": [BAD if name == names[0] else GOOD] for name in names})
     params = {**PARAMS, "machines": names, "quorum_of": names, "quorum": 1}
-    known: dict[str, Any] = {}
+    clock = [0.0]
+    watch = MachineWatch(service, params, now=lambda: clock[0])  # type: ignore[arg-type]
     for turn in range(4):
-        watch = MachineWatch(service, params, resumed=known, now=lambda turn=turn: turn * PAUSE)  # type: ignore[arg-type, misc]
+        clock[0] = turn * PAUSE
         watch.poll()
         assert list(watch.lost) == [names[0]]
-        known = watch.state()
     service.devices[0] = {**device(names[0]), "id": "id-another"}
-    watch = MachineWatch(service, params, resumed=known, now=lambda: PAUSE)  # type: ignore[arg-type]
+    clock[0] += 2 * PAUSE
     watch.poll()
     assert watch.lost == {}
 
@@ -178,7 +178,7 @@ def test_a_device_that_is_installed_again_has_not_stopped() -> None:
     for state in ("provisioning", "active"):
         service.devices[0] = device(names[0], state)
         service.events[f"id-{names[0]}"] = [GOOD]
-        clock[0] += PAUSE
+        clock[0] += 2 * PAUSE
         watch.poll()
         assert watch.lost == {}
 

@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
     AT_CREATION_ONLY,
     DEVICE_OPTIONS,
@@ -466,35 +465,14 @@ def test_a_device_being_deleted_is_waited_for_and_then_made_anew() -> None:
     assert converge(metal, **NEW)["changed"]
 
 
-def test_a_wait_in_slices_never_orders_again() -> None:
+def test_a_device_that_vanished_is_never_ordered_again() -> None:
     metal = FakeMetal()
     metal.vanishes.add(NAME)
-    resume, calls = None, 0
-    error: CollectionError | None = StillWaiting([])
-    while isinstance(error, StillWaiting):
-        result, error = attempt(metal, **NEW, progress_interval=1, resume=resume)
-        resume, calls = result.get("resume"), calls + 1
-        assert result["changed"]
-    assert calls > 1
+    result, error = attempt(metal, **NEW)
+    assert result["changed"]
     assert error is not None
     assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert len(metal.changes) == 1
-
-
-def test_a_wait_in_slices_ends_as_one_call_would() -> None:
-    metal = FakeMetal()
-    resume: Any = None
-    while True:
-        result, error = attempt(metal, **NEW, power_state="off", progress_interval=1, resume=resume)
-        if error is None:
-            break
-        assert isinstance(error, StillWaiting)
-        resume = result["resume"]
-    assert result["changed"]
-    assert result["device"]["state"] == "inactive"
-    assert result["diff"]["before"] == {}
-    assert result["diff"]["after"]["power_state"] == "off"
-    assert len(metal.changes) == 2
 
 
 def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
@@ -663,16 +641,10 @@ def test_without_waiting_a_second_device_that_cannot_be_deleted_yet_is_told() ->
     assert any("id-1" in text and "is billed" in text for text in module.warnings)
 
 
-def test_a_wait_in_slices_deletes_the_second_device_once_it_can_be_deleted() -> None:
+def test_the_second_device_is_deleted_once_it_can_be_deleted() -> None:
     metal = Rival(-5)
-    resume: dict[str, Any] = {}
-    for _slice in range(20):
-        module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "progress_interval": 1, **resume}, metal)
-        try:
-            module.converge(lambda: Device(metal, module.params))  # noqa: B023 - called at once
-            break
-        except StillWaiting:
-            resume = {"resume": module.result["resume"]}
+    module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN}, metal)
+    module.converge(lambda: Device(metal, module.params))
     assert module.result["device"]["id"] == metal.rival
     assert module.result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
     assert sum("DELETE" in call for call in metal.changes) <= 3

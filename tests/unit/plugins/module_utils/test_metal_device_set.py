@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PausedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DEVICE_SET_OPTIONS, DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
@@ -290,40 +289,11 @@ def test_a_timeout_is_reported_for_each_device() -> None:
     assert module.result["outcomes"]["worker-0.demo.metal.test"]["action"] == "created"
 
 
-def resume_to_the_end(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[BareModule, CollectionError | None, int]:
-    """Call the module as the action plugin does: with the result of the previous call."""
-    resume: dict[str, Any] | None = None
-    for calls in range(1, 30):
-        module, error = attempt(metal, *machines, resume=resume, progress_interval=1, **given)
-        if not isinstance(error, StillWaiting):
-            return module, error, calls
-        assert error.waiting
-        resume = module.result["resume"]
-    raise AssertionError("no end")
-
-
-def test_a_wait_in_slices_has_the_result_of_one_call() -> None:
-    metal = FakeMetal()
-    module, error, calls = resume_to_the_end(metal, machine(0), machine(1, power_state="off"))
-    assert error is None
-    assert calls > 1
-    assert module.result["changed"]
-    assert [outcome["action"] for outcome in module.result["outcomes"].values()] == ["created", "created"]
-    assert [device["state"] for device in module.result["devices"]] == ["active", "inactive"]
-    assert module.result["diff"]["before"] == {}
-    metal.add("worker-3.demo.metal.test", tags=TAGS, state="queued")
-    gone, error, calls = resume_to_the_end(metal, machines=None, all_owned=True, state="absent")
-    assert error is None
-    assert calls > 1
-    assert gone.result["changed"]
-    assert not metal.devices
-
-
-def test_a_wait_in_slices_never_orders_again_what_was_taken_back() -> None:
+def test_a_long_wait_never_orders_again_what_was_taken_back() -> None:
     metal = FakeMetal()
     metal.vanishes.add("worker-0.demo.metal.test")
     metal.refused["worker-1.demo.metal.test"] = "Plan is odd"
-    module, error, _calls = resume_to_the_end(metal, machine(0), machine(1), machine(2))
+    module, error = attempt(metal, machine(0), machine(1), machine(2))
     assert error is not None
     assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert "Plan is odd" in error.message
@@ -488,19 +458,15 @@ def test_a_failed_device_is_replaced_under_its_name(fate: str) -> None:
     assert len(orders(metal)) == 6
 
 
-@pytest.mark.parametrize("slices", [False, True])
-def test_replacements_are_limited_for_the_whole_set(slices: bool) -> None:
+def test_replacements_are_limited_for_the_whole_set() -> None:
     metal = FakeMetal()
     metal.fails |= {"worker-0", "worker-1"}
-    if slices:
-        module, error, calls = resume_to_the_end(metal, **pool(3), replace_failed=3)
-        assert calls > 1
-    else:
-        module, error = attempt(metal, **pool(3), replace_failed=3)
+    module, error = attempt(metal, **pool(3), replace_failed=3)
     assert error is not None
     assert "2 of 3 devices" in error.message
     assert len(orders(metal)) == 3 + 3
     assert len(module.result["notes"]) == 3
+    assert module.displayed == module.result["notes"], "each while the module runs, once"
     assert module.result["failed_machines"] == ["worker-0", "worker-1"]
     assert len(metal.devices) == 3  # the last failed ones stay for analysis
 
@@ -707,11 +673,10 @@ def test_check_mode_says_what_would_be_replaced() -> None:
     assert [side["worker-0"]["metro"] for side in (result["diff"]["before"], result["diff"]["after"])] == ["da", "am"]
 
 
-def test_a_wait_in_slices_replaces_drift_once_each() -> None:
+def test_drift_is_replaced_once_each() -> None:
     metal = grown(3)
-    module, error, calls = resume_to_the_end(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
+    module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
     assert error is None
-    assert calls > 3
     assert orders(metal) == ["worker-0", "worker-1", "worker-2"]
     assert {outcome["action"] for outcome in module.result["outcomes"].values()} == {"replaced"}
 
@@ -734,16 +699,9 @@ class Rivals(FakeMetal):
         return own
 
 
-@pytest.mark.parametrize("sliced", [False, True])
-def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes(sliced: bool) -> None:
+def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes() -> None:
     metal = Rivals(-5)
-    given: dict[str, Any] = {"progress_interval": 1} if sliced else {}
-    error: CollectionError | None = StillWaiting([])
-    while isinstance(error, StillWaiting):
-        module, error = attempt(metal, machine(0), machine(1), **given)
-        given["resume"] = module.result.get("resume")
-    assert error is None
-    result = module.result
+    result = converge(metal, machine(0), machine(1))
     staying = {device["id"]: device["description"] for device in metal.devices.values() if device["state"] == "active"}
     assert sorted(staying.values()) == ["rival", "rival"]
     assert sorted(staying) == sorted(device["id"] for device in result["devices"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, LostAnswerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import StillWaiting, Waiter
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import port as metal_port
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.port import PORT_OPTIONS, Port, PortState, plan
 from tests.unit.plugins.module_utils.fake_client import FakeClient, Lost, Refused
@@ -152,10 +152,10 @@ class Switch(FakeClient):
         self.port["virtual_networks"] = kept + ([{"id": f"id-{number}", "vxlan": int(number)}] if on else [])
 
 
-def port(switch: Switch, *, progress_interval: float = 0, **given: Any) -> Port:
+def port(switch: Switch, **given: Any) -> Port:
     params = {name: option.get("default") for name, option in PORT_OPTIONS.argument_spec.items()}
     params |= {"id": "p", "project_id": None, "wait_interval": 0, **given}
-    return Port(switch, params, Waiter(0.5, 0, progress_interval))
+    return Port(switch, params, Waiter(0.5, 0))
 
 
 WANTED = {"layer2": True, "vlan_ids": ["1", "2"], "native_vlan_id": "2"}
@@ -222,26 +222,6 @@ def test_vlans_that_were_off_for_a_moment_are_named_since_only_this_run_knows_th
     switch.refused = "convert/layer-3"
     with pytest.raises(CollectionError, match=r"Not done: convert to layer 3; assign VLAN 1\. .*run again with vlan_ids=\['1'\]"):
         change(switch, layer2=False)
-
-
-def test_a_slice_of_a_wait_says_that_something_was_changed_and_is_taken_up() -> None:
-    switch = Switch()
-    switch.batch_state = "in_progress"
-    with pytest.raises(StillWaiting, match="batch b is in_progress") as caught:
-        change(switch, layer2=True, vlan_ids=["1", "2"], progress_interval=0.01)
-    assert caught.value.acted
-    switch.batch_state = "completed"
-    assert change(switch, layer2=True, vlan_ids=["1", "2"], resume={"found": {"id": "p"}})["vlan_ids"] == ["1", "2"]
-
-
-def test_a_failed_batch_of_the_previous_call_is_reported() -> None:
-    switch = Switch()
-    switch.batches = [{"id": "b", "state": "failed", "created_at": "2026-11-21T07:00:00Z", "error_messages": ["VLAN 9 is odd"]}]
-    resource = port(switch, vlan_ids=["1", "9"])
-    assert resource.blockers(switch.port, resource.desired()) == []
-    resource = port(switch, vlan_ids=["1", "9"], resume={"found": {"id": "p"}})
-    with pytest.raises(CollectionError, match="VLAN 9 is odd"):
-        resource.blockers(switch.port, resource.desired())
 
 
 def test_without_waiting_a_batch_is_the_last_step_or_none() -> None:

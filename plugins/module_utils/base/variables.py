@@ -2424,7 +2424,7 @@ COMPUTED_OPTIONS = (
         ),
         computed="those of `metal_api_url`, `metal_api_token` and `metal_project_id`, else of the environment",
         no_log=True,
-        options=("csr_approval_connection",),
+        options=("bootstrap_teardown_connection", "csr_approval_connection", "ignition_connection", "provision_connection"),
     ),
     Variable(
         "artifact",

@@ -1,4 +1,7 @@
-"""The role csr_approval alone, in the playbook of docs/your-own-playbook.md: for a cluster and devices of another origin."""
+"""The role csr_approval alone, for a cluster and devices that this collection has not created.
+
+The molecule scenario ``csr_approval`` plays the same playbook for workers of a cluster that the roles have installed.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
 
 
 def used_entry_points() -> list[tuple[str, str]]:
-    """Return role and file of each ``include_role`` and ``import_role`` of the playbooks."""
+    """Return role and file of each ``include_role`` and ``import_role`` of the playbooks, of those in docs, and of molecule's."""
     found: set[tuple[str, str]] = set()
 
     def search(node: Any) -> None:
@@ -68,7 +68,7 @@ def used_entry_points() -> list[tuple[str, str]]:
                     found.add((value["name"].rpartition(".")[2], str(value.get("tasks_from", "main")).removesuffix(".yml")))
                 search(value)
 
-    for path in (ROOT / "playbooks").rglob("*.yml"):
+    for path in (path for folder in ("playbooks", "docs/examples", "extensions") for path in (ROOT / folder).rglob("*.yml")):
         search(DataLoader().load_from_file(str(path)))
     return sorted(found)
 

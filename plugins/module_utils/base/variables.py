@@ -2420,11 +2420,12 @@ COMPUTED_OPTIONS = (
         "Options of the Metal API's modules: C(metal_api_url), C(metal_api_token), C(project_id) and others of the action group C(metal).",
         expression=(
             "connection_metal | default({'metal_api_url': metal_api_url | default(omit, true), 'metal_api_token': metal_api_token "
-            "| default(omit, true), 'project_id': metal_project_id | default(omit, true)})"
+            "| default(omit, true), 'project_id': metal_project_id | default(omit, true), 'metal_api_timeout': metal_api_timeout "
+            "| default(omit), 'metal_api_retries': metal_api_retries | default(omit), 'cluster_lock': cluster_lock_run | default(omit)})"
         ),
         computed="those of `metal_api_url`, `metal_api_token` and `metal_project_id`, else of the environment",
         no_log=True,
-        options=("csr_approval_connection",),
+        options=("bootstrap_teardown_connection", "csr_approval_connection", "ignition_connection", "provision_connection"),
     ),
     Variable(
         "artifact",

@@ -166,7 +166,7 @@ def _is_outdated(desired: Desired, world: World) -> bool:
     """Return whether the kubeconfig in the cluster folder has other addresses or CAs than the cluster."""
     used = world.cluster.get("kubeconfig")
     addresses = api_addresses(devices_by_role(world.devices), str(desired.records.get("network") or "layer3"))
-    return bool(used and addresses) and not (used["is_trusting"] and used["servers"] == addresses)
+    return not (used["is_trusting"] and used["servers"] == addresses) if used and addresses else False
 
 
 def published(phase: str, world: World, joining: Collection[str]) -> list[Step]:

@@ -140,22 +140,29 @@ def complete(playbook: str = "install.yml", **settings: Any) -> Context:
         "replace_at_most": 1,
     }
     found = context(playbook, "worker-0", "worker-1", "worker-2", **{**given, **settings})
+    devices = []
     for number, each in enumerate(found.readings["devices"]["devices"]):
         name = each["hostname"]
-        each |= {"state": "active", "addresses": {"public_ipv4": f"192.0.2.{10 + number}"}, "ip_addresses": []}
         tags = sorted([*each["tags"], "openshift-infra-id=demo-x2b4q"])
         boots = {"operating_system": "custom_ipxe", "ipxe_script_url": f"http://192.0.2.1:20000/{name}.ipxe"}
-        each["comparable"] = {"hostname": name, "tags": tags, "plan": "c3.small.x86", "metro": "da", **boots}
-    found.readings["controller"] = {"project": "p", "publishes": False, "metadata": {"infraID": "demo-x2b4q"}}
-    found.readings["kubeconfig"] |= {
+        comparable = {"hostname": name, "tags": tags, "plan": "c3.small.x86", "metro": "da", **boots}
+        own = {"state": "active", "addresses": {"public_ipv4": f"192.0.2.{10 + number}"}, "ip_addresses": []}
+        devices.append({**each, **own, "comparable": comparable})
+    written = {
         "configs": [],
         "ingress": {"spec": {}},
         "requests": [],
         "waiting": [],
         "kubeconfig": {"servers": ["192.0.2.10"], "is_trusting": True},
     }
-    found.readings["records"] = records_of(found)
-    return found
+    readings = {
+        **found.readings,
+        "devices": {"devices": devices},
+        "controller": {"project": "p", "publishes": False, "metadata": {"infraID": "demo-x2b4q"}},
+        "kubeconfig": {**found.readings["kubeconfig"], **written},
+    }
+    read = Context(found.settings, readings)
+    return Context(found.settings, {**readings, "records": records_of(read)})
 
 
 @pytest.mark.parametrize("playbook", ["install.yml", "scale.yml"])

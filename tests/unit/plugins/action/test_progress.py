@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _pr
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._progress import ProgressAction
 from sandbox.testing.process import REPOSITORY
 
-DONE = {"changed": False, "devices": []}
+DONE = MappingProxyType({"changed": False, "devices": []})
 
 
 class Scripted(ProgressAction):

@@ -63,7 +63,7 @@ def test_the_script_runs_on_a_machine_with_a_healthy_member() -> None:
     backup, result = start(cluster, not_on="b")
     (text,) = backup.poll(patient=True)
     assert "on c runs" in text
-    ((name, pod),) = cluster.created.items()
+    [(name, pod)] = list(cluster.created.items())
     assert pod == backup_pod(name, "c", "image-of-c", "/backup")
     cluster.status = {"phase": "Succeeded"}
     assert backup.poll(patient=True) == []
@@ -132,7 +132,7 @@ def test_a_pod_that_was_not_created_is_created_by_the_next_poll() -> None:
     cluster.failing = 1
     assert backup.poll(patient=True) == ["no answer"]
     (text,) = backup.poll(patient=True)
-    (name,) = cluster.created
+    [name] = list(cluster.created)
     assert text == f"the backup of etcd on a runs: pod openshift-etcd/{name} is Running"
     assert (result["changed"], result["node"]) == (True, "a")
 

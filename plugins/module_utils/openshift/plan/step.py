@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
@@ -100,7 +100,7 @@ class Plan:
             "kept": dict(self.kept),
             "notes": list(self.notes),
             "due": self.due,
-            "steps": [asdict(step) for step in self.steps],
+            "steps": [{each.name: _plain(getattr(step, each.name)) for each in fields(step)} for step in self.steps],
             "lines": self.lines(),
         }
 
@@ -142,6 +142,13 @@ class Plan:
 
     def _price_afterwards(self) -> float | None:
         return total([self.price_per_hour, *(step.price_per_hour for step in self.steps)])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value made of dictionaries and lists of Python: what Ansible has read from variables has types that cannot be copied."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def total(prices: Iterable[float | None]) -> float | None:

@@ -22,10 +22,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import dns.name
 import dns.query
+import dns.rcode
 import dns.rdatatype
 import dns.tsig
 import dns.tsigkeyring
+import dns.update
 import dns.zone
 import httpx
 
@@ -412,6 +415,17 @@ class User:
             for name, records in zone.iterate_rdatasets()
             if name != zone.origin
         }
+
+    def delete_record(self, name: str) -> None:
+        """Delete the addresses of a name, as somebody else does who has the key of the zone."""
+        environment = self.sandbox.environment
+        key = {environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]}
+        update = dns.update.UpdateMessage(
+            environment["OPENSHIFT_BASE_DOMAIN"], keyring=dns.tsigkeyring.from_text(key), keyalgorithm=dns.tsig.HMAC_SHA256
+        )
+        update.delete(dns.name.from_text(name), "A")
+        answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]), timeout=10)
+        assert answer.rcode() == dns.rcode.NOERROR
 
     def devices(self) -> list[dict[str, Any]]:
         """All devices of the project, as the Metal API lists them."""

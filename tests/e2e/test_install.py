@@ -392,6 +392,32 @@ def test_scaling_up_follows_the_inventory(user: User, installed: Installed, undi
     keep_world(user, undisturbed)
 
 
+def test_what_others_have_changed_is_planned_and_mended(user: User, installed: Installed) -> None:
+    (worker,) = [device for device in user.devices() if device["hostname"] == f"worker-1.{NAME}"]
+    user.ask("PUT", f"devices/{worker['id']}", json={"tags": [*worker["tags"], "by-hand"]})
+    user.delete_record(f"worker-2.{NAME}")
+    node = user.kube(f"/api/v1/nodes/worker-3.{NAME}")
+    node["metadata"]["annotations"]["equinix-metal.openshift/cordoned"] = "2026-11-28T12:00:00Z"
+    node["spec"]["unschedulable"] = True
+    user.kube(f"/api/v1/nodes/worker-3.{NAME}", "PUT", node)
+    lines = [
+        "~ worker-1 tags -by-hand: set in the inventory",
+        "~ worker-3 uncordoned: cordoned by a removal that was not finished",
+        "+ record worker-2 ",
+    ]
+    planned = user.play("scale.yml", "--check").ended_well()
+    assert [line for line in lines if line not in flat(planned)] == []
+    assert planned.writes == []
+    mended = user.play("scale.yml").ended_well()
+    assert [line for line in lines if line not in flat(mended)] == []
+    (found,) = [device for device in user.devices() if device["id"] == worker["id"]]
+    assert sorted(found["tags"]) == sorted(worker["tags"])
+    assert user.names.addresses(f"worker-2.{NAME}") != []
+    assert "unschedulable" not in user.kube(f"/api/v1/nodes/worker-3.{NAME}")["spec"]
+    # Phases in which nothing had drifted were not begun.
+    assert "Publish boot files" not in mended.output
+
+
 def test_a_healthy_worker_is_replaced(user: User, installed: Installed) -> None:
     """What is unhealthy: test_repair.py."""
     before = ids(user)

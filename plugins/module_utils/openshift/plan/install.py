@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import REQUESTED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.devices import (
     failed,
     gone,
@@ -119,8 +120,10 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
         *published(complete, world, joining),
     ]
     also = PHASES if begins or world.problems else due_topics(TOPICS, PHASES, world)
-    # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
-    joins = [ignition, publish, create, workers] if joining or (state.reused and removed) else []
+    # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record, and for the
+    # bootstrap device that is a worker by its tags already, the request to reinstall it.
+    requested = any(tag.startswith(REQUESTED) for device in world.devices for tag in device.get("tags") or ())
+    joins = [*([ignition, publish, create, workers] if joining else ()), *([teardown, workers] if requested or removed else ())]
     return Plan(desired.cluster, "install.yml", PHASES, steps, world.price_per_hour, world.problems, also=[*also, *joins])
 
 

@@ -304,6 +304,17 @@ def test_phases_without_a_step_are_not_due() -> None:
     ]
 
 
+def test_the_reinstallation_of_the_bootstrap_device_is_due_until_it_was_requested() -> None:
+    """Also when its tags say already that it is a worker: a run may have been interrupted before the request."""
+    asked = desired(*workers(2))
+    nodes = [node(name) for name in (*MASTERS, "worker-0")]
+    reused = device("worker-1")
+    reused["tags"] = [*reused["tags"], "ansible-operation-requested=reinstall:bootstrap-becomes-worker:none"]
+    assert "Remove the bootstrap device" in install(asked, world(asked, *cluster("worker-0"), reused, nodes=nodes), bootstrap_over=True).due
+    plain = world(asked, *cluster("worker-0", "worker-1"), nodes=nodes)
+    assert "Remove the bootstrap device" not in install(asked, plain, bootstrap_over=True).due
+
+
 @pytest.mark.parametrize(
     "name",
     [

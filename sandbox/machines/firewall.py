@@ -140,7 +140,9 @@ class Firewall:
         state = {"nodes": nodes, "own": listed or saved["own"]}
         if state != saved:
             self._saved.write_text(json.dumps(state), encoding="utf-8")
-        self._accept((*map(Network, {*nodes, *own}), *self._settings.sources) if listed else None)
+        # Machines of the sandbox listen on IPv4 alone, whatever IPv6 addresses they have.
+        sources = [Network(each) for each in {*nodes, *own} if ":" not in each]
+        self._accept((*sources, *self._settings.sources) if listed else None)
         return len(nodes)
 
     def _read(self) -> dict[str, list[str]]:

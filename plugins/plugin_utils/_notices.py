@@ -6,7 +6,7 @@
 ``Display.warning`` is not used: since ansible-core 2.19 the warnings of a task are kept until the task ends
 (``DeferredWarningContext``), which may be hours. ``Display.display`` is sent to Ansible's main process at once, in every release.
 
-Note that this module util is private to the collection: it may change without notice.
+Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def test_examples_are_there(documentation: dict[str, Any]) -> None:
 
 
 def test_the_page_names_files_that_exist() -> None:
-    """The paths of values are told file by file: a file that has moved is found here."""
+    """The page lists the path of a value file by file: a file that has moved is found here."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:playbooks|plugins|roles|metal_api|sandbox|meta|tests|tools|extensions)/[\w./]+)`", page))
     assert len(paths) > 20

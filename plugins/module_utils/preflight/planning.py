@@ -123,6 +123,8 @@ def _unread(context: Context) -> dict[str, str]:
         return {"bootstrap": "it is not complete"}
     if not (context.readings.get("controller") or {}).get("project"):
         found["folder"] = "the id of the project is not in it"
+    if unread := (context.readings.get("kubeconfig") or {}).get("unread"):
+        found["cluster"] = str(unread)
     if context.text("machine_network") == "vlan":
         found["network"] = "ports and gateway of the VLAN"
     if context.text("load_balancer") in ("haproxy", "kube_vip"):

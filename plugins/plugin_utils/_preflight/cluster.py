@@ -57,7 +57,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         objects = sorted(client.nodes(), key=lambda node: str(mapping(node.get("metadata")).get("name")))
         placed, moving = read_routers(client, objects)
         nodes = node_rows(map(read_node, objects), placed)
-        written = _written(client, settings, version, path.parent)
+        written = _try_written(client, settings, version, path.parent)
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
     # Also one whose replacement is not complete: it may have no Node now.
@@ -73,6 +73,14 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
             "waiting": [*written["waiting"], *moving],
         },
     }
+
+
+def _try_written(client: ClusterClient, settings: Mapping[str, Any], version: Mapping[str, Any] | None, folder: Path) -> dict[str, Any]:
+    """Return the values of :func:`_written`, or ``unread``, why there are none: the identity of the cluster and its nodes stay known."""
+    try:
+        return _written(client, settings, version, folder)
+    except CollectionError as problem:
+        return {"unread": problem.message, "waiting": []}
 
 
 def _written(client: ClusterClient, settings: Mapping[str, Any], version: Mapping[str, Any] | None, folder: Path) -> dict[str, Any]:

@@ -202,6 +202,14 @@ def test_records_without_an_answer_are_compared_by_the_role() -> None:
     assert (plan.due, [step.kind for step in plan.steps]) == (["Wait for the cluster to complete"], [])
 
 
+def test_every_phase_runs_when_what_was_written_to_the_cluster_is_unknown() -> None:
+    found = complete()
+    readings = {**found.readings, "kubeconfig": {**context("install.yml").readings["kubeconfig"], "unread": "403 Forbidden", "waiting": []}}
+    plan = plan_of(Context(found.settings, readings))
+    assert plan is not None
+    assert plan.due == list(plan.phases)
+
+
 def test_a_boot_server_at_another_address_changes_every_device() -> None:
     plan = plan_of(complete(publish_address="192.0.2.2"))
     assert plan is not None

@@ -64,6 +64,16 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
         assert found["kubeconfig"] == {"servers": [], "is_trusting": False}
 
 
+def test_the_nodes_are_known_where_the_rest_cannot_be_judged(tmp_path: Path) -> None:
+    invalid = {"type": "Invalid", "status": "True", "message": "spec.desiredUpdate.version: Invalid value"}
+    version = {"kind": "ClusterVersion", "spec": {"clusterID": CLUSTER_ID}, "status": {"conditions": [invalid]}}
+    with serving(Reply(data=version), Reply(404, data={"kind": "Status"}), Reply(data=NODES), Reply(data={"items": []})) as service:
+        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
+        found = cluster.collect(wanted(tmp_path))["kubeconfig"]
+    assert (found["cluster_id"], len(found["nodes"]), "configs" in found) == (CLUSTER_ID, 3, False)
+    assert "the ClusterVersion is invalid" in found["unread"]
+
+
 def test_a_machine_whose_replacement_is_not_complete_is_of_the_control_plane(tmp_path: Path) -> None:
     record = {"equinix-metal.openshift/replacing": json.dumps({"node": "master-2.demo", "device": "", "member": ""})}
     etcd = {"kind": "Etcd", "metadata": {"annotations": record}}

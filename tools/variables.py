@@ -162,7 +162,8 @@ def setting(variable: Variable) -> str:
 
 def template(variable: Variable, role: str) -> str:
     """Return the Jinja template of a variable's value in a role's defaults."""
-    text = variable.expression.replace("ROLE_", f"{role}_")
+    machines = "(validate_control_plane + validate_workers)" if role == "validate" else f"{role}_machines"
+    text = variable.expression.replace("ROLE_machines", machines).replace("ROLE_", f"{role}_")
     if not text:
         text = variable.name if variable.required else f"{variable.name} | default({_jinja(variable.default)})"
     if role == "validate":  # where a required variable that is not set is reported by a check

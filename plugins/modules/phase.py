@@ -11,7 +11,7 @@ short_description: Print which phase of a playbook begins
 version_added: 0.1.0
 description:
   - Prints one line, such as C([3/9] Publish boot files (elapsed 2m10s\)), on the terminal, in the log and as an event in AWX.
-  - Hands on when each phase began, for the next phase, for the reports and for M(equinix_metal.openshift.failure_report).
+  - Hands on when each phase began, for the next phase, for the reports and for M(equinix_metal.openshift.report).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

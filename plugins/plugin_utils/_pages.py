@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._rows import count, price
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import duration
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import HEADINGS, certificate_lines, ending, machine_row
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status_lines import HEADINGS, certificate_lines, ending, machine_row
 
 TEMPLATES = Path(__file__).with_name("_templates")
 

@@ -22,8 +22,13 @@ class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
     _supports_check_mode = True
     _supports_diff = False
 
-    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]]
+    OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The argument spec."""
+
+    @property
+    def options(self) -> Mapping[str, Mapping[str, Any]]:
+        """The argument spec of this task."""
+        return self.OPTIONS
 
     @abstractmethod
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,6 +36,6 @@ class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
 
     def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
-        _validation, options = self.validate_argument_spec(argument_spec=self.OPTIONS)
+        _validation, options = self.validate_argument_spec(argument_spec=dict(self.options))
         result = {"changed": False, **self.print_result(options, task_vars or {})}
         return result if result.get("failed") else {**result, "_ansible_verbose_override": True}

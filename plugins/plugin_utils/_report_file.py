@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
@@ -53,6 +54,21 @@ def _replace(target: Path, content: str, mode: int) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def run_report_file(directory: str, play: str, moment: float) -> Path | None:
+    """Return the file of a run report in a cluster folder; None without the files of a cluster: before they are created, and after
+    destroy.yml has deleted them.
+    """
+    folder = Path(directory)
+    if not directory or not (folder / "ignition").is_dir():
+        return None
+    reports = folder / "reports"
+    try:
+        reports.mkdir(mode=0o700, exist_ok=True)
+    except OSError as problem:
+        raise ReportError(f"Cannot create {reports}: {problem.strerror}. Set openshift_report_file") from problem
+    return reports / f"{play.lower()}-{datetime.fromtimestamp(moment, UTC):%Y%m%dT%H%M%SZ}.html"
 
 
 def keep_newest(folder: Path, number: int) -> None:

@@ -104,7 +104,7 @@ def bench(report: Report, folder: Path) -> None:
 
 
 def _status(report: Report, table: Table, user: User, workers: int, place: Path) -> None:
-    """Measure status.yml; the calls to the cluster's API do not grow either (tests/cluster/test_cluster_status.py counts them)."""
+    """Measure status.yml; the calls to the cluster's API do not grow either (tests/cluster/test_status.py counts them)."""
     target = place / "status.json"
     run = user.play("status.yml", "-e", f"openshift_status_file={target}", timeout=LIMIT).ended_well()
     findings = len(json.loads(target.read_text(encoding="utf-8"))["findings"])

@@ -9,11 +9,13 @@ from __future__ import annotations
 import faulthandler
 import gc
 import http.client
+import json
 import os
 import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import csr_watch, joining, node_ownership
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import collect
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import status_of
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +79,13 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
         cluster_client.PAGE = manner.page_size
     with patch_module_args({**INVOCATION, **options}):
         PROGRAMS[module].main()
+
+
+def play_status(manner: Manner, settings: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """The status of a cluster, as the action plugin ``report`` makes it."""
+    manner.settle()
+    manner.bend(metal_client)
+    print(json.dumps(status_of(collect(settings, options), 30, datetime.now(UTC))))
 
 
 LONGEST = 30.0

@@ -68,8 +68,8 @@ TAIL = """
 - The cluster modules wait (`wait`) for an API server that does not answer as for any other pending condition; with `wait: false` it is an
   error at once.
 
-`cluster_status` returns a fault of an API as a part of the status: `tests/contract/test_status.py` has those of the Metal API that last,
-`tests/cluster/test_cluster_status.py` a cluster that does not answer.
+`status.yml` prints a fault of an API as a part of the status: `tests/contract/test_status.py` has those of the Metal API that last,
+`tests/cluster/test_status.py` a cluster that does not answer.
 
 `dns_records` and `openshift_installer` use neither API: `tests/contract/test_zone.py` has the faults of DNS servers (refused, no answer,
 half a message), `tests/contract/test_installer.py` those of a mirror (refused, truncated, files that do not match the signature).

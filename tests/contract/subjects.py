@@ -390,7 +390,6 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 INVENTORY = "inventory"
 ELSEWHERE = {
-    "cluster_status": "test_status.py",
     "dns_records": "test_zone.py",
     "dns_wait": "test_zone.py",
     "openshift_installer": "test_installer.py",

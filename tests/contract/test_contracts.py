@@ -36,7 +36,6 @@ COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
 ELSEWHERE = {
-    "cluster_status": "tests/contract/test_status.py",
     # It changes nothing, and its wait is of names that a test sets.
     "dns_wait": "tests/contract/test_zone.py",
     # Each call makes a backup.

@@ -558,7 +558,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "control_plane_directory",
                 "gather_directory",
                 "report_directory",
-                "status_directory",
                 "validate_directory",
                 "power_directory",
                 "state_store_directory",
@@ -1355,7 +1354,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "network_machine_network",
                 "power_machine_network",
                 "provision_machine_network",
-                "status_machine_network",
             ),
             in_preflight=True,
             has_check=True,
@@ -1468,14 +1466,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Addresses that nodes have in addition to those of their device, for example virtual ones.",
             default=[],
             elements="str",
-            options=("csr_approval_additional_addresses", "gather_additional_addresses", "status_additional_addresses"),
+            options=("csr_approval_additional_addresses", "gather_additional_addresses", "validate_additional_addresses"),
         ),
         Variable(
             "openshift_join_short_names",
             "bool",
             "Whether a serving certificate may also contain the first label of the node's name.",
             default=False,
-            options=("csr_approval_short_names", "gather_short_names", "status_short_names"),
+            options=("csr_approval_short_names", "gather_short_names", "validate_short_names"),
         ),
         Variable(
             "openshift_recover_nodes",
@@ -1483,7 +1481,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether NotReady nodes whose certificates expired while they were off may get new certificates. Set it for "
             "one run, with all machines powered on.",
             default=False,
-            options=("csr_approval_recover_nodes", "gather_recover_nodes", "status_recover_nodes"),
+            options=("csr_approval_recover_nodes", "gather_recover_nodes", "validate_recover_nodes"),
         ),
         Variable(
             "openshift_deny_refused",
@@ -1778,7 +1776,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that status.yml writes the status to, as JSON. Empty writes none.",
             default="",
             example="/var/lib/node_exporter/demo.json",
-            options=("status_file",),
+            options=("validate_status_file",),
         ),
         Variable(
             "openshift_status_page",
@@ -1786,7 +1784,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that status.yml writes the status to, as one HTML page without scripts. Empty writes none.",
             default="",
             example="/var/www/html/demo.html",
-            options=("status_page",),
+            options=("validate_status_page",),
         ),
         Variable(
             "openshift_status_fail_on",
@@ -1797,21 +1795,21 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=["none"],
             elements="str",
             choices=("none", "any", "unreachable", "differences", "degraded", "certificates", "csrs"),
-            options=("status_fail_on",),
+            options=("validate_fail_on",),
         ),
         Variable(
             "openshift_status_certificate_days",
             "int",
             "Number of days before their end from which status.yml names certificates.",
             default=30,
-            options=("status_certificate_days",),
+            options=("validate_certificate_days",),
         ),
         Variable(
             "openshift_status_server_certificates",
             "bool",
             "Whether status.yml connects to the API servers, machine config servers and kubelets to read their certificates.",
             default=True,
-            options=("status_server_certificates",),
+            options=("validate_server_certificates",),
         ),
     ),
     "Run report": (
@@ -2132,7 +2130,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window", "status_window"),
+            options=("csr_approval_window", "gather_window", "validate_window"),
             in_preflight=True,
         ),
         Variable(
@@ -2142,7 +2140,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "same machine is accepted, since the machine was reinstalled.",
             default=60,
             unit="seconds",
-            options=("csr_approval_second_key_after", "gather_second_key_after", "status_second_key_after"),
+            options=("csr_approval_second_key_after", "gather_second_key_after", "validate_second_key_after"),
         ),
         Variable(
             "openshift_join_pending_limit",
@@ -2150,7 +2148,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Maximum number of pending kubelet CSRs of the last hour. Above it nothing is approved until the excess is deleted.",
             expression="openshift_join_pending_limit | default(10 * (ROLE_machines | length) + 100)",
             computed="10 for each machine, plus 100",
-            options=("csr_approval_pending_limit", "gather_pending_limit", "status_pending_limit"),
+            options=("csr_approval_pending_limit", "gather_pending_limit", "validate_pending_limit"),
         ),
         Variable(
             "openshift_join_watch_timeout",
@@ -2403,7 +2401,6 @@ COMPUTED_OPTIONS = (
             "report_cluster",
             "services_cluster",
             "state_store_cluster",
-            "status_cluster",
         ),
     ),
     Variable(
@@ -2412,7 +2409,7 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job", "leave_job", "status_job", "validate_job"),
+        options=("cluster_lock_job", "leave_job", "validate_job"),
     ),
     Variable(
         "connection",
@@ -2434,7 +2431,7 @@ COMPUTED_OPTIONS = (
         "other automation.",
         expression="awx_job_id | default(tower_job_id | default('')) | string | length > 0",
         computed="in a job of AWX",
-        options=("validate_artifact", "status_artifact"),
+        options=("validate_artifact",),
     ),
     Variable(
         "variables",

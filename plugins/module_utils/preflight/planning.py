@@ -56,6 +56,18 @@ def plan_of(context: Context) -> Plan | None:
     return plan_scale(desired, world) if playbook == "scale.yml" else plan_replace(desired, world)[0]
 
 
+def status_plan(context: Context) -> Plan:
+    """Return the plan that would bring a cluster to the inventory: of install.yml while this folder's install is not complete, else of
+    scale.yml. Raises as :func:`request_of`.
+    """
+    settings, readings = context.settings, context.readings
+    if settings.get("folder_exists") and not settings.get("bootstrap_over"):
+        begun = Context(settings, {name: reading for name, reading in readings.items() if name != "kubeconfig"})
+        return plan_install(desired_of(begun), world_of(begun), installation_of(begun))
+    running = Context({**settings, "bootstrap_over": True}, readings)
+    return plan_scale(desired_of(running), world_of(running))
+
+
 def request_of(context: Context) -> Request:
     """Return which removals were asked for. Raises CollectionError, ValueError or TypeError for a malformed request."""
     options = {"names": "remove", "sizes": "pool_sizes", "at_most": "remove_at_most"}
@@ -157,7 +169,8 @@ def world_of(context: Context) -> World:
         nodes=cluster.get("nodes") or (),
         objects=cluster.get("objects") or (),
         missing=context.machines_without_device,
-        offers=offers(context),
+        # A status has read no prices: what others of the plan cost is known.
+        offers=offers(context) if "plans" in context.readings else {},
         problems=problems,
         records=context.readings.get("records") or {} if context.text("dns_provider") != "none" else {},
         cluster=cluster,

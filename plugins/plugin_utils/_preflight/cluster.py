@@ -9,7 +9,8 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,77 +40,107 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._kubeconfi
 MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 
 
-def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``kubeconfig``: ``cluster_id`` and ``version`` of the cluster, its ``nodes`` as ``node_info`` returns them, their ``objects``
-    with names, labels, annotations and taints only, the names of its ``control_plane`` nodes, and the values of :func:`_written`.
+class Objects:
+    """The objects of a cluster's API that the plan and the status are made of: each list is read once, when it is first asked for."""
 
-    If the request failed it has ``msg`` instead. Empty without a kubeconfig.
-    """
+    def __init__(self, client: ClusterClient) -> None:
+        self.client = client
+
+    @cached_property
+    def version(self) -> dict[str, Any] | None:
+        return self.client.cluster_version()
+
+    @cached_property
+    def nodes(self) -> list[dict[str, Any]]:
+        return sorted(self.client.nodes(), key=lambda node: str(mapping(node.get("metadata")).get("name")))
+
+    @cached_property
+    def operators(self) -> list[dict[str, Any]]:
+        return list(self.client.cluster_operators())
+
+    @cached_property
+    def pools(self) -> list[dict[str, Any]]:
+        return list(self.client.machine_config_pools())
+
+    @cached_property
+    def ingress_ca(self) -> dict[str, Any] | None:
+        return self.client.ingress_ca()
+
+    def unanswered(self) -> list[str]:
+        """Return the names of the CSRs without an answer."""
+        pages = self.client.certificate_requests()
+        return [name_of(item) for items, _version in pages for item in items if not mapping(item.get("status")).get("conditions")]
+
+
+def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reading ``kubeconfig``, see :func:`planned`. If the request failed it has ``msg`` instead. Empty without a kubeconfig."""
     path = Path(str(settings["directory"])).expanduser() / "kubeconfig"
     if not settings.get("bootstrap_over"):
         return {}
     if KUBERNETES_IMPORT_ERROR:
         return {"kubeconfig": {"msg": "the Python library kubernetes is not installed on the controller"}}
     try:
-        client = ClusterClient(str(path), timeout=float(settings["timeout"]))
-        version = client.cluster_version()
-        replaced = read_operator(client.etcd()).replacing.node
-        objects = sorted(client.nodes(), key=lambda node: str(mapping(node.get("metadata")).get("name")))
-        placed, moving = read_routers(client, objects)
-        nodes = node_rows(map(read_node, objects), placed)
-        written = _try_written(client, settings, version, path.parent)
+        return {"kubeconfig": planned(Objects(ClusterClient(str(path), timeout=float(settings["timeout"]))), settings)}
     except CollectionError as problem:
         return {"kubeconfig": {"msg": problem.message}}
+
+
+def planned(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return what a plan knows of the cluster: ``cluster_id`` and ``version``, its ``nodes`` as ``node_info`` returns them, their
+    ``objects`` with names, labels, annotations and taints, the names of its ``control_plane`` nodes, and what :func:`_written` returns.
+
+    ``unanswered``: names of the CSRs without an answer, if they were read. Raises CollectionError when the Nodes cannot be read.
+    """
+    client, version = objects.client, objects.version
+    replaced = read_operator(client.etcd()).replacing.node
+    placed, moving = read_routers(client, objects.nodes)
+    nodes = node_rows(map(read_node, objects.nodes), placed)
+    written = _try_written(objects, settings, unanswered)
     # Also one whose replacement is not complete: it may have no Node now.
     members = sorted({node["name"] for node in nodes if node["control_plane"]} | ({replaced} if replaced else set()))
     return {
-        "kubeconfig": {
-            "cluster_id": cluster_id_of(version) or "",
-            "version": version_of(version) or "",
-            "nodes": nodes,
-            "objects": [settable(node) for node in objects],
-            "control_plane": members,
-            **written,
-            "waiting": [*written["waiting"], *moving],
-        },
+        "cluster_id": cluster_id_of(version) or "",
+        "version": version_of(version) or "",
+        "nodes": nodes,
+        "objects": [settable(node) for node in objects.nodes],
+        "control_plane": members,
+        **written,
+        "waiting": [*written["waiting"], *moving],
     }
 
 
-def _try_written(client: ClusterClient, settings: Mapping[str, Any], version: Mapping[str, Any] | None, folder: Path) -> dict[str, Any]:
+def _try_written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[str] | None) -> dict[str, Any]:
     """Return the values of :func:`_written`, or ``unread``, why there are none: the identity of the cluster and its nodes stay known."""
     try:
-        return _written(client, settings, version, folder)
+        return _written(objects, settings, objects.unanswered() if unanswered is None else unanswered)
     except CollectionError as problem:
         return {"unread": problem.message, "waiting": []}
 
 
-def _written(client: ClusterClient, settings: Mapping[str, Any], version: Mapping[str, Any] | None, folder: Path) -> dict[str, Any]:
+def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[str]) -> dict[str, Any]:
     """Return what the playbooks have written to the cluster, and what they would wait for.
 
     These are ``configs`` (MachineConfigPools, and MachineConfigs of ours), ``ingress`` (the default IngressController), ``requests`` (names
     of CSRs without an answer), ``waiting`` (why the cluster is not complete) and ``kubeconfig``: the addresses that it has (``servers``),
     and whether it has the CAs of the cluster and no others (``is_trusting``).
     """
-    pools = list(client.machine_config_pools())
+    client, folder = objects.client, Path(str(settings["directory"])).expanduser()
     sizes = Counter(str(each["machine_config_pool"]) for each in settings["machines"]["workers"] if each.get("machine_config_pool"))
     view = View(
         now=client.now(),
-        cluster_version=version,
-        cluster_operators=list(client.cluster_operators()),
-        pools={name_of(pool): pool for pool in pools},
+        cluster_version=objects.version,
+        cluster_operators=objects.operators,
+        pools={name_of(pool): pool for pool in objects.pools},
         desired_pools=sizes,
         # An operator that has changed a moment ago is well too: a wait for it has ended, or begins with another reason.
         stable_for=0.0,
     )
-    pages = client.certificate_requests()
     return {
-        "configs": [_shortened(each) for each in [*pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(each)],
+        "configs": [_shortened(each) for each in [*objects.pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(each)],
         "ingress": client.ingress_controller(),
-        "requests": sorted(
-            name_of(item) for items, _version in pages for item in items if not mapping(item.get("status")).get("conditions")
-        ),
+        "requests": sorted(unanswered),
         "waiting": [*install_complete(view), *pools_updated(view)],
-        "kubeconfig": _kubeconfig(folder, ca_certificates(client.ingress_ca()) or ""),
+        "kubeconfig": _kubeconfig(folder, ca_certificates(objects.ingress_ca) or ""),
     }
 
 

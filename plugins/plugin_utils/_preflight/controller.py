@@ -44,11 +44,11 @@ _FIND = "import importlib.util as u, json, sys; print(json.dumps({name: u.find_s
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return readings of the controller.
 
-    These are ``controller`` (architecture, ``in_job_folder``, and the values of :func:`_folder`), ``python`` (see :func:`read_python`),
+    These are ``controller`` (architecture, ``in_job_folder``, and the values of :func:`read_folder`), ``python`` (see :func:`read_python`),
     ``manifests`` (``problem``, ``cloud_controller``) and ``publish`` (ports, own).
     """
     directory = str(settings["directory"])
-    controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **_folder(directory)}
+    controller = {"architecture": platform.machine(), "in_job_folder": is_in_job_folder(directory), **read_folder(directory)}
     readings: dict[str, Any] = {
         "controller": controller,
         "python": read_python(str(settings.get("python_interpreter") or "auto")),
@@ -103,7 +103,7 @@ def read_manifests(given: Any) -> dict[str, Any]:
     }
 
 
-def _folder(path: str) -> dict[str, Any]:
+def read_folder(path: str) -> dict[str, Any]:
     """Return ``free_bytes``, ``writable``, ``mode``, ``project`` and ``metadata`` of the cluster folder, and whether boot files are
     published from it (``publishes``).
 

@@ -21,7 +21,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import comparable_attributes, device_result
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
@@ -41,6 +42,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import gateway_kind
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import plain_network
@@ -111,6 +113,38 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
     return readings
 
 
+def collect_owned(settings: Mapping[str, Any]) -> dict[str, Reading]:
+    """Return what a status is made of: the readings ``devices`` and ``elastic`` of :func:`collect`, and ``locks``. Three lists at most."""
+    if not Context(settings, {}).has_metal_settings:
+        return {"devices": {"msg": "the URL, the token or the project of the Metal API is not set"}}
+    try:
+        client = client_of(settings, retries=int(settings["metal_api_retries"]))
+    except CollectionError as problem:
+        return {"devices": _failure(problem)}
+    readings = _devices(client, settings, has_quota=False)
+    if "devices" in readings["devices"]:
+        readings |= _elastic(client, Context(settings, readings))
+        readings["locks"] = _read(client, _find_locks, Options(), settings, cluster=Context(settings, {}).cluster)
+    return readings
+
+
+def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
+    """Return the cluster lock, as ``metal_cluster_info`` does."""
+    path, tag = f"projects/{params['project_id']}/virtual-networks", f"{CLUSTER_TAG}{params['cluster']}"
+    networks = map(Vlan.result, client.read_list(path, "virtual_networks", doing="list the VLANs, one of which is the cluster lock"))
+    found = [network for network in networks if is_lock(network["tags"]) and tag in network["tags"]]
+    return {"locks": [{**lock_of_network(network).result(), "project_id": params["project_id"]} for network in found]}
+
+
+def _elastic(client: MetalClient, context: Context) -> dict[str, Reading]:
+    """Return the elastic addresses of the load balancer, if it has any."""
+    if context.text("load_balancer") not in ("haproxy", "kube_vip") or not context.settings.get("bootstrap_over"):
+        return {}
+    tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
+    found = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, context.settings, types=["public_ipv4"], tags=tags)
+    return {"elastic": found}
+
+
 def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
     """Return the existing objects that the VLAN, MetalLB and devices use, and the project's BGP configuration if the cluster speaks BGP."""
     settings, readings = context.settings, dict[str, Reading]()
@@ -121,9 +155,7 @@ def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
         readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
     if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
         readings["device_blocks"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=blocks)
-    if settings.get("load_balancer") in ("haproxy", "kube_vip") and settings.get("bootstrap_over"):
-        tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
-        readings["elastic"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, types=["public_ipv4"], tags=tags)
+    readings |= _elastic(client, context)
     if settings.get("metallb") or needs_bgp(context):
         readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
     return readings

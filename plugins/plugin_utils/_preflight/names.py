@@ -55,20 +55,10 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     if LIBRARY_ERROR is not None:
         raise AnsibleLookupError(f"The Python library dnspython is not installed on the controller: {LIBRARY_ERROR}")
-    readings: dict[str, Any] = {}
-    server = None
-    is_configured = (
-        all(str(settings[f"dns_{name}"]) for name in ("server", "key_name", "key_secret")) and str(settings["dns_port"]).isdecimal()
-    )
-    if settings["dns_provider"] == "rfc2136" and is_configured:
-        try:
-            server = _Server(str(settings["dns_server"]), int(settings["dns_port"]), float(settings["timeout"]))
-            readings["dns"] = {"dns_rc_str": _try_update(server, settings)}
-        except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
-            return {"dns": {"msg": str(problem) or type(problem).__name__}}
-        readings["records"] = _without_wildcards(server.records(_names(settings)), settings)
-    elif settings["dns_provider"] in PROVIDERS and settings["dns_provider"] != "rfc2136":
-        readings |= _of_service(settings)
+    readings = collect_records(settings, tries_update=True)
+    if _is_configured(settings) and "records" not in readings:
+        return readings
+    server = _server(settings) if _is_configured(settings) else None
     if at := nodes_resolver(settings):
         zone = str(settings["dns_zone"])
         readings["resolver"] = {
@@ -88,6 +78,33 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
             "problem": max(answer.problem for answer in answers),
         }
     return readings
+
+
+def collect_records(settings: Mapping[str, Any], *, tries_update: bool = False) -> dict[str, Any]:
+    """Return the readings ``dns`` and ``records`` alone. ``tries_update``: send an update that changes nothing to a server, too."""
+    if LIBRARY_ERROR is not None:
+        return {"dns": {"msg": "the Python library dnspython is not installed on the controller"}}
+    if settings["dns_provider"] in PROVIDERS and settings["dns_provider"] != "rfc2136":
+        return _of_service(settings)
+    if not _is_configured(settings):
+        return {}
+    try:
+        server = _server(settings)
+        found = {"dns": {"dns_rc_str": _try_update(server, settings)}} if tries_update else {}
+    except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
+        return {"dns": {"msg": str(problem) or type(problem).__name__}}
+    return {**found, "records": _without_wildcards(server.records(_names(settings)), settings)}
+
+
+def _is_configured(settings: Mapping[str, Any]) -> bool:
+    """Return whether the settings name a DNS server that takes updates."""
+    if settings["dns_provider"] != "rfc2136":
+        return False
+    return all(str(settings[f"dns_{name}"]) for name in ("server", "key_name", "key_secret")) and str(settings["dns_port"]).isdecimal()
+
+
+def _server(settings: Mapping[str, Any]) -> _Server:
+    return _Server(str(settings["dns_server"]), int(settings["dns_port"]), float(settings["timeout"]))
 
 
 class _Server:

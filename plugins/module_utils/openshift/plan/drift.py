@@ -72,7 +72,7 @@ def _change(key: str, before: Any, after: Any) -> str:
 
 def changed_records(phase: str, desired: Desired, world: World) -> list[Step]:
     """Return a step for each name of the cluster whose records do not have the addresses that they lead to."""
-    if not world.records or not world.knows_nodes:
+    if not (world.records and world.knows_devices and world.knows_nodes):
         return []
     every = cluster_dns_records(world.devices, desired.cluster, bootstrap_complete=True, nodes=world.nodes, **desired.records)
     asked = [{**record, "type": ADDRESSES} for record in every if record["name"] in world.records]

@@ -14,7 +14,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock impor
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page, status_page
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_file import ReportError, keep_newest, write_report
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._run_report import run_report
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import failing_groups, status_lines
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status_lines import failing_groups, status_lines
 
 BEGAN = 1_800_000_000.0
 EVIL = "<script>alert('x')</script> & \"quoted\""
@@ -173,7 +173,11 @@ STATUS: dict[str, Any] = {
             "within_days": True,
         }
     ],
-    "plan": {"steps": [{"verb": "create"}], "lines": ["demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour"]},
+    "plan": {
+        "playbook": "scale.yml",
+        "steps": [{"verb": "create"}],
+        "lines": ["demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour"],
+    },
     "certificate_requests": [
         {
             "name": EVIL,

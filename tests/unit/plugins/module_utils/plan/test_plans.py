@@ -289,6 +289,12 @@ def test_unknown_nodes_are_not_replaced_or_removed_from_the_cluster() -> None:
     assert not [step for step in plan.steps if step.verb in ("replace", "change")]
 
 
+def test_unknown_devices_are_in_no_record_that_is_changed() -> None:
+    asked, existing = drifted()
+    found = plan_scale(asked, replace(existing, devices=(), problems={"Metal API": "connection refused"}))
+    assert not [step for step in found.steps if step.kind in ("records", "device")]
+
+
 def test_phases_without_a_step_are_not_due() -> None:
     assert SITUATIONS["install_nothing"].due == []
     assert SITUATIONS["scale_nothing"].due == []

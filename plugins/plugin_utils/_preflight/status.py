@@ -1,21 +1,23 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read what a cluster's status is computed from: lists and single objects of both APIs, and the certificates that servers present.
+"""Read what a cluster's status is made of: what its plan is made of, and beside it certificates, versions and pending CSRs.
 
-Lists only, so the number of calls does not grow with the number of machines but for pages of 500 objects. Nothing is written. An API that
+Lists only, so the number of calls does not grow with the number of machines but for pages of objects. Nothing is written. An API that
 does not answer is a result, and the other one is read all the same.
 
-Note that this module util is private to the collection: it may change without notice.
+Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterRefusedError,
@@ -23,14 +25,17 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.tls import Endpoint, presented_certificates
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.certificates import (
     Validity,
     annotated_validity,
+    validity_of_der,
     validity_of_pem,
     validity_of_request,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES, joining_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import find_clusters
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import devices_by_role, joining_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
     NodeState,
     Policy,
@@ -43,14 +48,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     remember,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses, reachable_address
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import named_by_nodes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
-
-if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import cluster, controller, metal, names
 
 SIGNER_NAMESPACES = (
     "openshift-kube-apiserver-operator",
@@ -61,9 +65,8 @@ SIGNER_NAMESPACES = (
 """Namespaces with the Secrets of the cluster's signers, and of the machine config server."""
 
 MACHINE_CONFIG_PORT, KUBELET_PORT = 22623, 10250
-
-DEVICE_ATTRIBUTES = ("addresses", "ip_addresses", "provisioning_started_at", "provisioning_percentage", "tags", "spot_instance")
-"""Attributes of a device that are read beside those of ``metal_cluster_info``."""
+READ_SECONDS = 4.0
+"""Seconds for the certificates of all servers: five hundred kubelets answer in two."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,6 @@ class MetalReading:
 
     problem: str = ""
     devices: Sequence[Mapping[str, Any]] = ()
-    ip_reservations: int = 0
-    networks: int = 0
-    price_per_hour: float | None = None
     locks: Sequence[Mapping[str, Any]] = ()
 
 
@@ -99,8 +99,8 @@ class ClusterReading:
     pools: Sequence[Mapping[str, Any]] = ()
     boot_images: Mapping[str, Any] | None = None
     nodes: Sequence[Mapping[str, Any]] = ()
-    objects: Sequence[Mapping[str, Any]] = ()
-    """The Nodes with what can be set on them for the inventory."""
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    """What the plan knows of it: the reading ``kubeconfig``."""
     has_nodes: bool = True
     """Whether the Nodes could be listed."""
     verdicts: Sequence[Verdict] = ()
@@ -109,35 +109,71 @@ class ClusterReading:
     unread: Sequence[str] = ()
 
 
-def read_metal(make: Callable[[], MetalClient], cluster: str, project: str | None) -> MetalReading:
-    """Return what the Metal API has of a cluster: three lists, one more where it has VLANs or blocks for gateways."""
-    try:
-        params = {"names": [cluster], "project_ids": None, "project_id": project}
-        found = find_clusters(make(), params, device_attributes=DEVICE_ATTRIBUTES)["clusters"][0]
-    except CollectionError as problem:
-        return MetalReading(problem=str(problem))
-    return MetalReading(
-        devices=found["devices"],
-        ip_reservations=len(found["ip_reservations"]),
-        networks=len(found["virtual_networks"]),
-        price_per_hour=found["price_per_hour"],
-        locks=found["locks"],
-    )
+@dataclass(frozen=True)
+class StatusReadings:
+    """``context``: the settings, and the readings that the plan is made of; ``presented``: certificates that servers have presented."""
+
+    context: Context
+    metal: MetalReading
+    api: ClusterReading
+    presented: Sequence[Dated]
+
+
+def collect(settings: Mapping[str, Any], options: Mapping[str, Any]) -> StatusReadings:
+    """Read both APIs, the DNS records and the cluster folder. ``settings``: those of the lookup ``preflight``.
+
+    ``options``: ``server_certificates``, ``history``, and those of :func:`approval_rules`. Raises CollectionError for one of these.
+    """
+    with ThreadPoolExecutor() as pool:
+        records = pool.submit(names.collect_records, settings)
+        readings: dict[str, Any] = {**metal.collect_owned(settings), "controller": controller.read_folder(str(settings["directory"]))}
+        owned = metal_reading(readings)
+        rules = approval_rules(options, owned.devices, (machine["hostname"] for machine in Context(settings, {}).machines))
+        api = read_cluster(partial(_client, settings, owned.devices), rules, str(options["history"]), settings)
+        presented = list(_presented(settings, owned, api)) if options["server_certificates"] else []
+        readings |= {"kubeconfig": api.planned or {"msg": api.problem or "the Nodes cannot be listed"}, **records.result()}
+    return StatusReadings(Context(settings, readings), owned, api, presented)
+
+
+def metal_reading(readings: Mapping[str, Any]) -> MetalReading:
+    """Return the readings of the Metal API, with role and install of each device by its tags."""
+    listed = readings["devices"]
+    if "devices" not in listed:
+        return MetalReading(problem=str(listed["msg"]))
+    devices = [
+        {
+            **device,
+            "role": next(iter(tag_values(device["tags"], ROLE_TAG)), None),
+            "infra_id": next(iter(tag_values(device["tags"], INFRA_TAG)), None),
+        }
+        for device in listed["devices"]
+    ]
+    return MetalReading(devices=devices, locks=readings["locks"].get("locks") or ())
 
 
 def controller_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
     """Return the addresses at which the controller reaches the cluster's API, those of active devices first."""
-    ordered = sorted(devices, key=lambda device: (device.get("state") != "active", str(device.get("hostname"))))
-    by_role = {group: [device for device in ordered if device.get("role") == role] for group, role in ROLES.items()}
-    return api_addresses(by_role, network)
+    ordered = sorted(devices, key=lambda device: device.get("state") != "active")
+    return api_addresses({group: sorted(found, key=ordered.index) for group, found in devices_by_role(ordered).items()}, network)
 
 
-def approval_rules(settings: Mapping[str, Any], devices: Iterable[Mapping[str, Any]], names: Iterable[str]) -> Policy:
+def approval_rules(options: Mapping[str, Any], devices: Iterable[Mapping[str, Any]], hostnames: Iterable[str]) -> Policy:
     """Return the rules by which ``csr_approval`` would decide on the CSRs of this inventory's machines."""
-    return policy({**settings, "machines": joining_machines(devices, set(names))})
+    return policy({**options, "machines": joining_machines(devices, set(hostnames))})
 
 
-def read_cluster(make: Callable[[], ClusterClient], rules: Policy, history: str) -> ClusterReading:
+def _client(settings: Mapping[str, Any], devices: Iterable[Mapping[str, Any]]) -> ClusterClient:
+    """Return a client with the kubeconfig of the cluster: until the bootstrap is complete that of the installer."""
+    if KUBERNETES_IMPORT_ERROR:
+        raise CollectionError("the Python library kubernetes is not installed on the controller")
+    folder = Path(str(settings["directory"])).expanduser()
+    written = folder / "kubeconfig"
+    path = written if written.is_file() else folder / "ignition" / "auth" / "kubeconfig"
+    addresses = controller_addresses(devices, str(settings["machine_network"]))
+    return ClusterClient(str(path), addresses=addresses, timeout=float(settings["timeout"]), read_only=True)
+
+
+def read_cluster(make: Callable[[], ClusterClient], rules: Policy, history: str, settings: Mapping[str, Any]) -> ClusterReading:
     """Return what the cluster's API has: one call for each list and object, more only for lists of more than 500 objects."""
     try:
         client = make()
@@ -146,10 +182,32 @@ def read_cluster(make: Callable[[], ClusterClient], rules: Policy, history: str)
     reading = _Reading(client)
     reading.bundle("kubeconfig", "its client certificate", client.client_certificate())
     try:
-        return reading.read(rules, history)
+        return reading.read(rules, history, settings)
     except CollectionError as problem:
         # What was read of it before would be taken for differences.
         return ClusterReading(problem=str(problem), servers=client.servers(), certificates=reading.certificates)
+
+
+def _presented(settings: Mapping[str, Any], owned: MetalReading, api: ClusterReading) -> Iterator[Dated]:
+    """Yield the certificates that the cluster's servers present, of those that can be reached from here."""
+    servers = list(_servers(Context(settings, {}).cluster, str(settings["machine_network"]), owned, api))
+    found = presented_certificates([endpoint for _kind, _subject, endpoint in servers], seconds=READ_SECONDS)
+    for (kind, subject, _endpoint), presented in zip(servers, found, strict=True):
+        validity = validity_of_der(presented.certificate) if presented.certificate else None
+        if validity is not None:
+            yield Dated(kind, subject, validity)
+
+
+def _servers(name: str, network: str, owned: MetalReading, api: ClusterReading) -> Iterator[tuple[str, str, Endpoint]]:
+    """Yield kind, subject and place of each server: API servers, machine config servers and kubelets."""
+    for address, port, server in api.servers:
+        yield "API server", f"{server} at {address}", Endpoint(address, port, server)
+    for address in controller_addresses(owned.devices, network):
+        yield "machine config server", f"api-int.{name} at {address}", Endpoint(address, MACHINE_CONFIG_PORT, f"api-int.{name}")
+    nodes = {node["name"] for node in api.nodes}
+    for device in named_by_nodes(owned.devices, api.nodes):
+        if device["hostname"] in nodes and device.get("state") == "active" and (address := reachable_address(device, network)):
+            yield "kubelet serving", str(device["hostname"]), Endpoint(address, KUBELET_PORT, str(device["hostname"]))
 
 
 @dataclass
@@ -157,29 +215,30 @@ class _Reading:
     """One pass over the API: an object that is refused is noted, and all others are read."""
 
     client: ClusterClient
+    unanswered: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     certificates: list[Dated] = field(default_factory=list)
 
-    def read(self, rules: Policy, history: str) -> ClusterReading:
-        client = self.client
+    def read(self, rules: Policy, history: str, settings: Mapping[str, Any]) -> ClusterReading:
+        client, objects = self.client, cluster.Objects(self.client)
         kube_version = client.version()
-        nodes = self._listed(client.nodes, "Nodes")
+        nodes = self._listed(lambda: iter(objects.nodes), "Nodes")
         has_nodes = not self.unread
         requests = self._requests(rules)
         reading = ClusterReading(
             now=client.now(),
             kube_version=kube_version,
-            cluster_version=self._object(client.cluster_version, "ClusterVersion"),
-            operators=self._listed(client.cluster_operators, "ClusterOperators"),
-            pools=self._listed(client.machine_config_pools, "MachineConfigPools"),
+            cluster_version=self._object(lambda: objects.version, "ClusterVersion"),
+            operators=self._listed(lambda: iter(objects.operators), "ClusterOperators"),
+            pools=self._listed(lambda: iter(objects.pools), "MachineConfigPools"),
             boot_images=self._object(client.coreos_boot_images, "coreos-bootimages"),
             nodes=[_node(node) for node in nodes],
-            objects=[settable(node) for node in nodes],
             has_nodes=has_nodes,
             verdicts=self._verdicts(rules, requests, nodes, history),
             servers=client.servers(),
         )
-        for subject, get in (("CA of kubelet certificates", client.node_signers), ("CA of the routers", client.ingress_ca)):
+        bundles = (("CA of kubelet certificates", client.node_signers), ("CA of the routers", lambda: objects.ingress_ca))
+        for subject, get in bundles:
             bundle = text(mapping(mapping(self._object(get, subject)).get("data")).get("ca-bundle.crt"))
             self.bundle("signer", subject, bundle.encode())
         for namespace in SIGNER_NAMESPACES:
@@ -187,7 +246,16 @@ class _Reading:
                 if (validity := annotated_validity(secret)) is not None:
                     subject = f"{namespace}/{printable(mapping(secret.get('metadata')).get('name'))}"
                     self.certificates.append(Dated("signer", subject, validity))
-        return replace(reading, certificates=self.certificates, unread=self.unread)
+        planned = self._planned(objects, settings) if has_nodes else {}
+        return replace(reading, certificates=self.certificates, unread=self.unread, planned=planned)
+
+    def _planned(self, objects: cluster.Objects, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the plan knows of the cluster; of one that a user may read in part the Nodes alone."""
+        try:
+            return cluster.planned(objects, settings, self.unanswered)
+        except ClusterRefusedError as refused:
+            nodes, found = node_rows(map(read_node, objects.nodes), {}), [settable(node) for node in objects.nodes]
+            return {"nodes": nodes, "objects": found, "waiting": [], "unread": refused.message}
 
     def bundle(self, kind: str, subject: str, content: bytes) -> None:
         """Note the certificate of a bundle that ends last: an older CA stays in it until it ends, beside its successor."""
@@ -220,6 +288,8 @@ class _Reading:
         for item in self._listed(read, "CertificateSigningRequests"):
             request = assess(item, rules)
             found.append(request)
+            if request.state == "pending":
+                self.unanswered.append(request.name)
             validity = validity_of_request(item) if request.kind == "client" else None
             known = newest.get(request.node)
             if validity is not None and (known is None or known.validity.ends_at < validity.ends_at):

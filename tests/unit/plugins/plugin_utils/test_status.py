@@ -17,18 +17,21 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     validity_of_request,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import assess, decide
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status import Desired, age, cluster_status
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.status_read import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import status_plan
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import (
     ClusterReading,
     Dated,
     MetalReading,
     approval_rules,
     controller_addresses,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import Desired, age, cluster_status
 from tests.unit.plugins.module_utils.csr_cases import client, key, made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 DOMAIN = "demo.metal.test"
+SETTINGS_OF_CLUSTER = {"cluster_name": "demo", "base_domain": "metal.test", "machine_network": "layer3", "dns_provider": "none"}
 SETTINGS: dict[str, Any] = {"additional_addresses": [], "window": 7200, "second_key_after": 60}
 
 
@@ -87,15 +90,21 @@ def status(
     metal: dict[str, Any] | None = None,
     api: dict[str, Any] | None = None,
     presented: list[Dated] | None = None,
+    settings: dict[str, Any] | None = None,
     days: int = 30,
 ) -> dict[str, Any]:
-    return cluster_status(
-        Desired(DOMAIN, machines, days),
-        MetalReading(**{"devices": devices, "price_per_hour": 0.5 * len(devices), **(metal or {})}),
-        ClusterReading(**{"now": NOW, "nodes": nodes, "objects": [{"metadata": {"name": each["name"]}} for each in nodes], **(api or {})}),
-        presented or [],
-        NOW,
-    )
+    read = MetalReading(**{"devices": devices, **(metal or {})})
+    cluster = ClusterReading(**{"now": NOW, "nodes": nodes, **(api or {})})
+    reached = not cluster.problem and cluster.has_nodes
+    planned = {"nodes": nodes, "objects": [{"metadata": {"name": each["name"]}} for each in nodes], **cluster.planned}
+    readings = {
+        "devices": {"msg": read.problem} if read.problem else {"devices": devices},
+        "kubeconfig": planned if reached else {"msg": cluster.problem or "the Nodes cannot be listed"},
+    }
+    groups = {"control_plane": "control-plane", "workers": "worker", "bootstrap": "bootstrap", "load_balancer": "load-balancer"}
+    by_group = {group: [each for each in machines if each.get("role") == role] for group, role in groups.items()}
+    context = Context({**SETTINGS_OF_CLUSTER, "machines": by_group, **(settings or {})}, readings)
+    return cluster_status(Desired(DOMAIN, machines, days), read, cluster, presented or [], status_plan(context), NOW)
 
 
 def texts(found: dict[str, Any], group: str = "differences") -> list[str]:
@@ -263,7 +272,7 @@ def test_a_node_that_is_not_ready_is_degraded_since_when() -> None:
 
 def test_what_an_api_does_not_say_is_no_difference() -> None:
     desired, existing, joined = MASTER
-    without_metal = status([desired], [], [joined], metal={"problem": "no connection", "price_per_hour": None})
+    without_metal = status([desired], [], [joined], metal={"problem": "no connection"})
     assert [finding["group"] for finding in without_metal["findings"]] == ["unreachable"]
     assert without_metal["price_per_hour"] is None
     without_cluster = status([desired, machine("worker-0")], [existing], [], api={"problem": "no answer", "now": None})
@@ -391,6 +400,31 @@ def test_an_older_csr_of_a_machine_that_has_joined_is_no_finding() -> None:
     for nodes, number in (([node("worker-0")], 0), ([], 1), ([node("worker-0", ready=False)], 1)):
         found = status([machine("worker-0")], [device("worker-0")], nodes, api={"verdicts": verdicts})
         assert (found["counts"]["csrs"], len(found["certificate_requests"])) == (number, 1)
+
+
+def test_what_the_plan_would_change_is_a_difference() -> None:
+    desired, existing, joined = MASTER
+    stale = {"planned": {"kubeconfig": {"servers": ["192.0.2.99"], "is_trusting": True}}}
+    found = status([desired], [existing], [joined], api=stale)
+    assert texts(found) == ["kubeconfig: kubeconfig is not as the inventory says: addresses or CAs of the cluster have changed"]
+    assert [finding["advice"] for finding in found["findings"]] == ["run scale.yml, which changes it"]
+
+
+def test_what_follows_from_a_missing_machine_is_named_once() -> None:
+    desired, existing, joined = MASTER
+    stale = {"planned": {"kubeconfig": {"servers": ["192.0.2.99"], "is_trusting": True}}}
+    found = status([desired, machine("worker-0")], [existing], [joined], api=stale)
+    assert texts(found) == ["worker-0: it has neither a device nor a Node"]
+    assert any("kubeconfig" in line for line in found["plan"]["lines"])
+
+
+def test_an_install_that_is_not_complete_has_the_plan_of_install() -> None:
+    desired, existing, _joined = MASTER
+    settings = {"folder_exists": True, "bootstrap_over": False}
+    found = status([desired], [existing], [], api={"problem": "no connection"}, settings=settings)
+    assert found["plan"]["playbook"] == "install.yml"
+    assert "Wait for bootstrap to complete" in found["plan"]["due"]
+    assert status([desired], [existing], [], api={"problem": "no connection"})["plan"]["playbook"] == "scale.yml"
 
 
 def test_validity_is_read_from_pem_der_requests_and_annotations(tmp_path: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
@@ -74,6 +75,7 @@ def request_of(context: Context) -> Request:
     return removal_request({**{name: context.settings.get(key) for name, key in options.items()}, "in_job": context.in_job})
 
 
+@lru_cache(maxsize=2)
 def desired_of(context: Context) -> Desired:
     """Return what the inventory and the settings say. Raises as :func:`request_of`."""
     settings, infra_id = context.settings, str(context.metadata.get("infraID") or "")
@@ -156,8 +158,9 @@ def _unread(context: Context) -> dict[str, str]:
     return found
 
 
+@lru_cache(maxsize=2)
 def world_of(context: Context) -> World:
-    """Return what exists, as far as it was read."""
+    """Return what exists, as far as it was read. The plan and the checks of what it asks for have the same one."""
     devices, cluster = context.readings.get("devices") or {}, context.readings.get("kubeconfig") or {}
     problems = {}
     if "devices" not in devices:

@@ -165,6 +165,19 @@ def test_remove_deletes_all_boot_files(method: Method) -> None:
     assert changed(method.run("remove")) == 0
 
 
+def test_boot_files_of_another_method_are_removed_first(method: Method) -> None:
+    if method.name == "controller":
+        return
+    folder = method.folder / "publish"
+    folder.mkdir()
+    (folder / "method").write_text("controller", encoding="utf-8")
+    (folder / "earlier").touch()
+    method.run()
+    assert (folder / "method").read_text(encoding="utf-8") == method.name
+    assert not (folder / "earlier").exists()
+    method.run("remove")
+
+
 @pytest.mark.long
 def test_a_host_that_has_not_published_can_remove_the_boot_files(method: Method) -> None:
     if method.name == "controller":

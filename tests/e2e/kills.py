@@ -193,7 +193,7 @@ class Kills:
                 seen.append(time.monotonic())
             return bool(seen) and time.monotonic() - seen[0] >= kill.after
 
-        role = ("leave", 2) if kill.context == "delete" else ("provision", 1)
+        role = ("destroy", 2) if kill.context == "delete" else ("provision", 1)
         return Moment(role[0], occurrence=role[1], end=kill.end, once=come)
 
     def _install(self, **arguments: Any) -> Run:

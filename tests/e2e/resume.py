@@ -47,7 +47,7 @@ STEPS = {
 }
 PHASES = (
     *("start", "cluster_lock", "validate", "ignition", "network", "load_balancer", "boot_files", "provision", "dns", "cluster"),
-    *("bootstrap_teardown", "csr_approval", "leave", "gather"),
+    *("bootstrap_teardown", "csr_approval", "node_removal", "destroy", "gather"),
 )
 COLUMNS: dict[str, Callable[[str], bool]] = {
     "kill -9": "kill -9".__eq__,

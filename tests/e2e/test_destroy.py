@@ -307,7 +307,9 @@ def test_an_interrupted_destroy_changed_only_the_clusters_resources(
 ) -> None:
     write_own_names(user, project, ours)
     user.sandbox.call("POST", "faults", json={"method": "DELETE", "path": "^/metal/v1/devices/", "delay": 30, "skip": 1})
-    run = user.play("destroy.yml", *CONFIRMED, kill=Moment("leave", occurrence=2, once=lambda _user: len(left(project, ours)) < len(ours)))
+    run = user.play(
+        "destroy.yml", *CONFIRMED, kill=Moment("destroy", occurrence=2, once=lambda _user: len(left(project, ours)) < len(ours))
+    )
     user.sandbox.call("DELETE", "faults")
     assert run.cut
     assert left(project, ours), "it was over"

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 LINE = re.compile(r"\s*(?P<name>\S+)\. 60 IN (?P<kind>A|AAAA) (?P<address>\S+)")
 DELETED = re.compile(r"\s*; delete (?P<name>\S+)\.")
-PRINTED = "none | present | Print the DNS records to create and delete by hand"
+PRINTED = "by_hand | Print the DNS records to create and delete by hand"
 API = f"api.{NAME}"
 
 

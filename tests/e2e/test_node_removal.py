@@ -259,7 +259,7 @@ def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_ag
     cluster.cordon_by_hand("worker-2")
     cluster.want(2)
     killed = cluster.scale(
-        "openshift_least_workers=1", kill=Moment("leave", occurrence=2, once=lambda _user: cluster.is_terminating("late"))
+        "openshift_least_workers=1", kill=Moment("node_removal", once=lambda _user: cluster.is_terminating("late"))
     )
     assert killed.cut
     node = cluster.node("worker-3")
@@ -281,7 +281,7 @@ def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_ag
 def test_an_interrupted_drain_is_completed_by_the_next_run(cluster: Cluster) -> None:
     worker_with_a_late_pod(cluster)
     cluster.want(2)
-    killed = cluster.scale(kill=Moment("leave", occurrence=2, once=lambda _user: cluster.is_cordoned("worker-3")))
+    killed = cluster.scale(kill=Moment("node_removal", once=lambda _user: cluster.is_cordoned("worker-3")))
     assert killed.cut
     assert cluster.is_cordoned("worker-3")
     cluster.end("late")

@@ -37,7 +37,7 @@ TRIALS = (
         (("order: cut after the effect", 1, 1), ("any: 429", 2, 3), ("reads: half an answer", 1, 30)),
     ),
     Trial(1, SCALE, (Moment("csr_approval", 1.5, end=End.INTERRUPTED),), (("order: 500", 1, 0), ("reads: connection cut", 2, 12))),
-    Trial(2, DESTROY_ALL, (Moment("leave", 0.5, 2, end=End.KILLED),), (("delete: cut after the effect", 2, 1), ("reads: 503", 1, 2))),
+    Trial(2, DESTROY_ALL, (Moment("destroy", 0.5, 2, end=End.KILLED),), (("delete: cut after the effect", 2, 1), ("reads: 503", 1, 2))),
 )
 
 

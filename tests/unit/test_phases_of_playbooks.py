@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PHASE = "equinix_metal.openshift.phase"
 PLAYS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))[0] for path in sorted((ROOT / "playbooks").glob("*.yml"))}
-PLANS = {**dict.fromkeys(("install", "replace", "scale"), "validate_plan"), "destroy": "leave_plan"}
+PLANS = {**dict.fromkeys(("install", "replace", "scale"), "validate_plan"), "destroy": "destroy_plan"}
 """The fact with the plan of a playbook that has one."""
 WRITING = ["approve", "destroy", "install", "replace", "scale", "start", "stop"]
 

@@ -554,7 +554,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "bootstrap_teardown_directory",
                 "cluster_directory",
                 "services_directory",
-                "leave_directory",
+                "destroy_directory",
+                "node_removal_directory",
                 "control_plane_directory",
                 "gather_directory",
                 "report_directory",
@@ -685,7 +686,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "V(worker=3, storage=storage-0 storage-2).",
             default={},
             example={"worker": 3},
-            options=("leave_pool_sizes",),
+            options=("node_removal_pool_sizes",),
             in_preflight=True,
         ),
         Variable(
@@ -736,7 +737,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cluster or with O(openshift_ignition_platform=packet).",
             default="controller",
             choices=("controller", "host", "object_storage"),
-            options=("provision_publish", "boot_files_publish", "leave_publish"),
+            options=("provision_publish", "boot_files_publish", "destroy_publish"),
             in_preflight=True,
         ),
         Variable(
@@ -1350,7 +1351,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "csr_approval_machine_network",
                 "dns_machine_network",
                 "gather_machine_network",
-                "leave_machine_network",
+                "node_removal_machine_network",
                 "network_machine_network",
                 "power_machine_network",
                 "provision_machine_network",
@@ -1506,7 +1507,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Minimum number of workers that are Ready and not cordoned after a removal.",
             default=2,
-            options=("leave_least_workers",),
+            options=("node_removal_least_workers",),
             in_preflight=True,
         ),
         Variable(
@@ -1517,7 +1518,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "O(openshift_pool_sizes) has its pool, since a host can be absent there without being removed.",
             default=[],
             example=["worker-3", "worker-4"],
-            options=("leave_names_to_remove",),
+            options=("node_removal_names",),
             in_preflight=True,
         ),
         Variable(
@@ -1526,7 +1527,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Maximum number of workers that one run removes because they are not in the inventory. Workers in O(openshift_remove) and of "
             "pools in O(openshift_pool_sizes) do not count.",
             default=5,
-            options=("leave_at_most",),
+            options=("node_removal_at_most",),
             in_preflight=True,
         ),
         Variable(
@@ -1576,7 +1577,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=-1,
             unit="seconds",
             options=(
-                "leave_grace_period",
+                "node_removal_grace_period",
                 "control_plane_grace_period",
             ),
         ),
@@ -1586,7 +1587,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first eviction.",
             default=True,
             options=(
-                "leave_delete_emptydir_data",
+                "node_removal_delete_emptydir_data",
                 "control_plane_delete_emptydir_data",
             ),
         ),
@@ -1597,7 +1598,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "before the first eviction.",
             default=True,
             options=(
-                "leave_evict_unmanaged",
+                "node_removal_evict_unmanaged",
                 "control_plane_evict_unmanaged",
             ),
         ),
@@ -1608,7 +1609,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=300,
             unit="seconds",
             options=(
-                "leave_unreachable_grace",
+                "node_removal_unreachable_grace",
                 "control_plane_unreachable_grace",
             ),
         ),
@@ -1619,7 +1620,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "prints a warning that lists them.",
             default=False,
             options=(
-                "leave_undrained",
+                "node_removal_undrained",
                 "control_plane_undrained",
             ),
         ),
@@ -1628,7 +1629,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Name of the cluster, C(<name>.<domain>), to delete it without a prompt.",
             default="",
-            options=("leave_confirm",),
+            options=("destroy_confirm",),
         ),
         Variable(
             "openshift_destroy_without_state",
@@ -1637,7 +1638,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "not in O(openshift_directory). It may be a cluster of this name of another owner in the project, and the "
             "files with its keys are not here.",
             default=False,
-            options=("leave_without_state",),
+            options=("destroy_without_state",),
         ),
         Variable(
             "openshift_stop_min_age",
@@ -1654,7 +1655,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "IDs of the projects that orphans.yml lists instead of the project of the run; V(all) is all projects that the token can read.",
             default=[],
             elements="str",
-            options=("leave_project_ids",),
+            options=("orphans_project_ids",),
         ),
         Variable(
             "openshift_clusters_directory",
@@ -1664,7 +1665,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "C(clusters) in the current folder.",
             expression="openshift_clusters_directory | default('') | equinix_metal.openshift.clusters_directory",
             computed="`clusters` beside the `ansible.cfg` in use",
-            options=("leave_clusters_directory",),
+            options=("orphans_clusters_directory",),
         ),
         Variable(
             "openshift_orphans_delete",
@@ -1673,7 +1674,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "They have no folder in O(openshift_clusters_directory).",
             default=[],
             elements="str",
-            options=("leave_orphans_delete",),
+            options=("orphans_delete",),
         ),
         Variable(
             "openshift_orphans_confirm",
@@ -1681,7 +1682,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "The names of the clusters that O(openshift_orphans_delete) deletes, to delete them without a prompt.",
             default=[],
             elements="str",
-            options=("leave_orphans_confirm",),
+            options=("orphans_confirm",),
         ),
         Variable(
             "openshift_orphans_min_age",
@@ -1689,7 +1690,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds since the creation of the newest object of a cluster that orphans.yml deletes.",
             default=86400,
             unit="seconds",
-            options=("leave_orphans_min_age",),
+            options=("orphans_min_age",),
         ),
         Variable(
             "openshift_orphans_expected",
@@ -1699,7 +1700,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["demo.example.com"],
-            options=("leave_orphans_expected",),
+            options=("orphans_expected",),
         ),
         Variable(
             "openshift_interactive",
@@ -1707,14 +1708,17 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether playbooks may ask for a confirmation. Otherwise, in jobs of AWX and without a terminal they fail at once, with the "
             "variable that answers.",
             default=True,
-            options=("leave_interactive",),
+            options=(
+                "destroy_interactive",
+                "orphans_interactive",
+            ),
         ),
         Variable(
             "openshift_orphans_file",
             "str",
             "File on the controller that orphans.yml writes its result to, as JSON.",
             default="",
-            options=("leave_report_file",),
+            options=("orphans_report_file",),
         ),
         Variable(
             "openshift_gather_logs",
@@ -1819,7 +1823,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that install.yml, scale.yml, replace.yml and destroy.yml write their plan to as JSON, in check mode "
             "too. The plan is printed in any case.",
             default="",
-            options=("validate_plan_file", "leave_plan_file"),
+            options=("validate_plan_file", "destroy_plan_file"),
         ),
         Variable(
             "openshift_report_file",
@@ -2235,7 +2239,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=600,
             unit="seconds",
             options=(
-                "leave_drain_timeout",
+                "node_removal_drain_timeout",
                 "control_plane_drain_timeout",
             ),
         ),
@@ -2246,7 +2250,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             " cordoned. Spot market devices get theirs 120 s before they are deleted.",
             default=300,
             unit="seconds",
-            options=("leave_eviction_window", "cluster_eviction_window"),
+            options=("node_removal_eviction_window", "cluster_eviction_window"),
         ),
         Variable(
             "openshift_stale_node_timeout",
@@ -2255,7 +2259,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=300,
             unit="seconds",
             options=(
-                "leave_stale_timeout",
+                "node_removal_stale_timeout",
                 "control_plane_stale_timeout",
             ),
         ),
@@ -2290,7 +2294,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=1800,
             unit="seconds",
             options=(
-                "leave_wait_timeout",
+                "destroy_wait_timeout",
+                "node_removal_wait_timeout",
                 "control_plane_delete_timeout",
             ),
         ),
@@ -2342,7 +2347,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "cluster_wait_interval",
                 "services_wait_interval",
                 "ignition_wait_interval",
-                "leave_wait_interval",
+                "destroy_wait_interval",
+                "node_removal_wait_interval",
                 "control_plane_wait_interval",
                 "power_wait_interval",
                 "cluster_lock_wait_interval",
@@ -2364,7 +2370,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "cluster_progress_interval",
                 "services_progress_interval",
                 "ignition_progress_interval",
-                "leave_progress_interval",
+                "destroy_progress_interval",
+                "node_removal_progress_interval",
                 "control_plane_progress_interval",
                 "power_progress_interval",
                 "cluster_lock_progress_interval",
@@ -2391,7 +2398,8 @@ COMPUTED_OPTIONS = (
             "csr_approval_cluster",
             "dns_cluster",
             "gather_cluster",
-            "leave_cluster",
+            "destroy_cluster",
+            "node_removal_cluster",
             "control_plane_cluster",
             "power_cluster",
             "load_balancer_cluster",
@@ -2409,7 +2417,17 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job", "leave_job", "validate_job"),
+        options=("cluster_lock_job", "destroy_job", "orphans_job", "validate_job"),
+    ),
+    Variable(
+        "unattended",
+        "bool",
+        "Whether nobody is asked: in a job only workers that are named are removed.",
+        expression=(
+            "awx_job_id | default(tower_job_id | default('')) | string | length > 0 or not (openshift_interactive | default(true) | bool)"
+        ),
+        computed="in a job of AWX, or with `openshift_interactive=false`",
+        options=("node_removal_unattended",),
     ),
     Variable(
         "connection",

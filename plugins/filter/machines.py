@@ -152,10 +152,8 @@ _value:
       sample: [openshift_worker_quorum]
     billing_cycle:
       description:
-        - C(metal_billing_cycle), and in the same way C(description), C(customdata), C(locked), C(hardware_reservation_id), C(ip_addresses),
-          C(termination_time), C(no_ssh_keys), C(project_ssh_keys), C(user_ssh_keys), C(ssh_keys), C(features), C(storage),
-          C(network_frozen), C(public_ipv4_subnet_size), C(private_ipv4_subnet_size), C(spot_instance), C(spot_price_max) and C(placement).
-          Each is absent when it is not set.
+        - C(metal_billing_cycle). In the same way every other option that M(equinix_metal.openshift.metal_device_set) has for one machine is a
+          key, absent when it is not set.
       type: str
       sample: hourly
 """

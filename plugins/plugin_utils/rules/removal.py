@@ -36,13 +36,14 @@ def plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
     request: Mapping[str, Any] = EMPTY,
     nodes: Sequence[Mapping[str, Any]] | None = None,
     least_workers: int = 0,
-    replaced: Collection[str] | None = None,
+    replaced: Collection[str] = (),
     joining: bool = False,
 ) -> dict[str, list[Any]]:
     """Return which workers are removed, see ``plan_removal``.
 
     ``request``: ``names`` and ``sizes`` as in the variables ``openshift_remove`` and ``openshift_pool_sizes``, ``at_most`` the maximum
     number of other workers, ``in_job`` whether only these named ones are removed.
+    ``replaced``: host names of workers that are replaced; if there are any, only these are removed.
     """
     return plan_removal(
         list(devices),
@@ -51,7 +52,7 @@ def plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
         request=removal_request(request),
         nodes=nodes,
         least_workers=int(least_workers),
-        replaced=replaced,
+        replaced=replaced or None,
         joining=joining,
     )
 

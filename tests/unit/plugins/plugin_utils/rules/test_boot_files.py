@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     bootstrap_pointer,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import ORDER_OPTIONS, device_orders
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import contents as boot_contents_filter
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import live_images
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import contents, files, live_images, unsigned
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.provision import lines as device_report
 
@@ -204,6 +204,53 @@ def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
     assert json.dumps(bootstrap_pointer('{"b": 1}\n', urls["bootstrap.ign"], *secrets)) == json.dumps(rendered["pointer"])
 
 
+PLACE: dict[str, Any] = {
+    "ignition_platform": "metal",
+    "bootstrap_complete": False,
+    "url": "http://203.0.113.1:8080",
+    "bootstrap_url": "https://203.0.113.1:8443/bootstrap.ign",
+    "stored": False,
+    "signed": {},
+}
+HOSTS = [f"{name}.demo.metal.test" for name in ("bootstrap", "worker-0")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["x86_64-live.ign", *(f"{host}-live.ign" for host in HOSTS), *(f"{host}.ipxe" for host in HOSTS), "bootstrap.ign"]),
+        ({"bootstrap_complete": True}, ["x86_64-live.ign", f"{HOSTS[1]}-live.ign", f"{HOSTS[1]}.ipxe"]),
+        ({"ignition_platform": "packet"}, ["x86_64-live.ign", "x86_64.ipxe", "bootstrap.ign"]),
+        ({"ignition_platform": "packet", "bootstrap_complete": True}, ["x86_64-live.ign", "x86_64.ipxe"]),
+    ],
+)
+def test_which_files_are_published(settings: dict[str, Any], names: list[str]) -> None:
+    published = files([machine("worker-0")], [machine("bootstrap")], DEFAULTS, {**PLACE, **settings})
+    assert published["names"] == list(published["urls"]) == names
+    assert published["urls"][names[0]] == "http://203.0.113.1:8080/x86_64-live.ign"
+    assert published["urls"].get("bootstrap.ign", PLACE["bootstrap_url"]) == PLACE["bootstrap_url"]
+    pointers = {"worker": POINTER, "bootstrap": POINTER}
+    rendered = contents(published, STREAM, PROGRAMS[:1], {**METAL, **settings}, pointers)
+    assert sorted(rendered) == sorted(name for name in names if name != "bootstrap.ign")
+
+
+def test_only_addresses_that_a_device_can_use_are_kept() -> None:
+    """Before the first run nothing is signed; another bucket or key makes other addresses, and those that end soon are replaced."""
+    later = time.time() + 1000
+    signed = {
+        "x86_64-live.ign": {"url": "https://s3.test/a", "ends": later, "signing": "now"},
+        "x86_64.ipxe": {"url": "https://s3.test/b", "ends": later, "signing": "before"},
+        "bootstrap.ign": {"url": "https://s3.test/c", "ends": later - 600, "signing": "now"},
+    }
+    stored = {**PLACE, "ignition_platform": "packet", "stored": True}
+    none = files([], [], DEFAULTS, stored)
+    assert (none["urls"], unsigned(none, {}, "now", 500)) == ({}, none["names"])
+    some = files([], [], DEFAULTS, {**stored, "signed": signed})
+    assert some["urls"]["bootstrap.ign"] == "https://s3.test/c"
+    assert unsigned(some, signed, "now", 500) == ["x86_64.ipxe", "bootstrap.ign"]
+    assert unsigned(some, {"x86_64.ipxe": {"url": "https://s3.test/b", "ends": later}}, "now", 500) == none["names"]
+
+
 def test_on_metal_each_machine_is_ordered_with_a_boot_script_of_its_own() -> None:
     orders = device_orders(WORKERS[:2], {"userdata": ""}, role="worker", boot={**BOOT, "ignition_platform": "metal"})
     assert [order["ipxe_script_url"] for order in orders] == [
@@ -308,7 +355,7 @@ def test_the_bootstrap_device_has_the_time_servers_of_the_nodes() -> None:
 def test_a_command_line_that_the_kernel_would_cut_off_is_refused() -> None:
     def contents(length: int) -> dict[str, str]:
         url = f"https://s3.test/x86_64-live.ign?X-Amz-Signature={'a' * length}"
-        return boot_contents_filter([DEFAULTS], STREAM, {"x86_64-live.ign": url}, PROGRAMS[:1], SETTINGS)
+        return boot_contents([DEFAULTS], STREAM, {"x86_64-live.ign": url}, PROGRAMS[:1], SETTINGS)
 
     (kernel,) = (line for line in contents(0)["x86_64.ipxe"].splitlines() if line.startswith("kernel "))
     free = COMMAND_LINE - len(kernel.split(maxsplit=2)[2])

@@ -13,7 +13,7 @@ author:
 description:
   - Calls a function of the collection that computes what one of its roles needs.
   - For the roles and playbooks of the collection only. Rules are private, and may change with every release. For playbooks of your own
-    there are the other filters of the collection.
+    there are the other filters of the collection, which C(docs/your-own-playbook.md) lists.
   - A rule is a function of C(plugins/plugin_utils/rules/<subject>.py), where its docstring describes it. Only the file of the subject is
     loaded. Further arguments of the filter, positional or by name, are those of the function.
 positional: name

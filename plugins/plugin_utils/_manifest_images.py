@@ -30,7 +30,7 @@ def manifest_images(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     try:
         documents = [document for each in manifests for document in yaml.safe_load_all(str(each["content"]))]
     except (KeyError, TypeError, yaml.YAMLError) as problem:
-        raise CollectionError(f"manifest_images: cannot read the manifests: {problem}") from problem
+        raise CollectionError(f"Cannot read the manifests: {problem}") from problem
     objects = [each for document in documents for each in _objects(document)]
     catalogs = {_name(each): str(mapping(each.get("spec")).get("image") or "") for each in _of_kind(objects, "CatalogSource")}
     return {

@@ -73,7 +73,7 @@ def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]
 def _catalogs(given: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = manifest_images(manifests(given))
-    except AnsibleFilterError:
+    except (AnsibleFilterError, CollectionError):
         # The check of the manifests reports this.
         return {}
     additional = {"additional_images": found["images"], "additional_sources": found["sources"], "tag_sources": found["tag_sources"]}

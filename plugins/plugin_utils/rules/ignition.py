@@ -51,13 +51,13 @@ def boot_images(output: Any) -> dict[str, Any]:
     try:
         return asdict(read_stream(output))
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise CollectionError(f"boot_images: malformed stream metadata: {type(problem).__name__}: {problem}") from problem
+        raise CollectionError(f"ignition.boot_images: malformed stream metadata: {type(problem).__name__}: {problem}") from problem
 
 
 def installer_log(stderr: Any, install_config: Any) -> dict[str, Any]:
     """Return ``errors`` and ``warnings`` of openshift-install, without the secrets of the install-config."""
     if not isinstance(install_config, Mapping):
-        raise CollectionError("installer_log: install_config has to be a dictionary")
+        raise CollectionError("ignition.installer_log: install_config has to be a dictionary")
     return asdict(log.read(str(stderr or ""), install_config))
 
 
@@ -81,14 +81,14 @@ def lifetime(text: Any, max_age: Any = None, min_validity: Any = 0, now: Any = N
     valid. ``now``: the current time in seconds since 1970; None is the time of the controller.
     """
     if MISSING is not None:
-        raise CollectionError(f"ignition_lifetime: the Python library cryptography is not installed on the controller: {MISSING}")
+        raise CollectionError(f"ignition.lifetime: the Python library cryptography is not installed on the controller: {MISSING}")
     try:
         found = list(_certificates(json.loads(text)))
     except (KeyError, TypeError, ValueError, OSError, EOFError) as problem:
         # Without the content, which has the keys of a cluster.
-        raise CollectionError(f"ignition_lifetime: not a bootstrap.ign of openshift-install ({type(problem).__name__})") from None
+        raise CollectionError(f"ignition.lifetime: not a bootstrap.ign of openshift-install ({type(problem).__name__})") from None
     if not found:
-        raise CollectionError(f"ignition_lifetime: not a bootstrap.ign of openshift-install: no certificate below {TLS}")
+        raise CollectionError(f"ignition.lifetime: not a bootstrap.ign of openshift-install: no certificate below {TLS}")
     born = min(certificate.not_valid_before_utc for unused, certificate in found)
     first, certificate = min(found, key=lambda each: each[1].not_valid_after_utc)
     ends = certificate.not_valid_after_utc

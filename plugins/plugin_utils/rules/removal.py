@@ -72,7 +72,7 @@ def destroy_plan(
 def state_problem(cluster: Mapping[str, Any], infra_id: str | None, directory: str, begun: bool = False) -> str:
     """Return why what exists of a cluster is not of the install in its folder; empty when it is, or when nothing exists."""
     if "devices" not in cluster:
-        raise CollectionError("state_problem: the input has to be a cluster as metal_cluster_info returns it")
+        raise CollectionError("removal.state_problem: the input has to be a cluster as metal_cluster_info returns it")
     return problem_of(cluster, str(infra_id or ""), str(directory), begun=begun)
 
 

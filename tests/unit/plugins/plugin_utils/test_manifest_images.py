@@ -59,5 +59,5 @@ def test_other_manifests_ask_for_nothing(text: str) -> None:
 
 
 def test_what_is_not_yaml_is_refused() -> None:
-    with pytest.raises(CollectionError, match="cannot read the manifests"):
+    with pytest.raises(CollectionError, match="Cannot read the manifests"):
         manifest_images([{"content": "a: ["}])

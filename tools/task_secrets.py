@@ -14,7 +14,7 @@ junit, AWX) has all of it. So, in every playbook and every file of tasks below t
     A task that is given a secret variable of its role has ``no_log``, or is one of the collection's modules, whose options hide it, or
     writes it as the content of a file with ``diff: false``. Secret are the options that the role's argument specs mark with ``no_log``, and
     the variables of the role that are made of these, of files with secrets, or of manifests; but no hash, and nothing that went through
-    the filters redact and installer_log.
+    the filter redact or the rule ignition.installer_log.
 ``diff-shows-file``
     A task that writes a file with secrets, by the name of the file or of its source, has ``diff: false`` or ``no_log``.
 ``environment-is-shown``
@@ -51,7 +51,7 @@ SECRET_FILES = re.compile(
 )
 SOURCES = re.compile(rf"lookup\(.*(?:{SECRET_FILES.pattern})|equinix_metal\.openshift\.manifests\b", re.DOTALL)
 NAMES_ALONE = re.compile(r"\w+\s*\|\s*map\(attribute='name'\)")
-HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.(?:redact|installer_log)\b")
+HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.(?:redact\b|rule\('ignition\.installer_log')")
 PUBLIC = {
     "__ignition_other_streams": "names of streams, of an install-config that has more",
     "__state_store_problem": "says whether the password is set",

@@ -11,8 +11,10 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the given folder as an absolute path. Without one it is C(<name>.<domain>) in the folder that
-    P(equinix_metal.openshift.clusters_directory#filter) returns.
+  - Returns the given folder as an absolute path. Without one it is C(<name>.<domain>) in the folder of all clusters.
+  - The folder of all clusters is C(clusters) beside the C(ansible.cfg) in use, so that it does not depend on the folder that a playbook is
+    started from. If that file is the user's C(~/.ansible.cfg) or below C(/etc/ansible), or if there is none, it is C(clusters) in the
+    current folder.
 positional: name, domain, clusters
 options:
   _input:
@@ -35,9 +37,6 @@ options:
       - The given folder with the folders of all clusters, empty for the default.
     type: str
     default: ""
-seealso:
-  - plugin: equinix_metal.openshift.clusters_directory
-    plugin_type: filter
 """
 
 EXAMPLES = r"""

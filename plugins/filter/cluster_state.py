@@ -28,8 +28,8 @@ options:
     default: []
   network:
     description:
-      - The machine network, which decides which addresses of a device are its node addresses, as in
-        O(equinix_metal.openshift.node_addresses#filter:network).
+      - The machine network, which decides which addresses of a device are its node addresses. V(layer3) and V(bond) use the public
+        addresses of a device, V(private) the private ones. V(vlan) uses those in the VLAN of the cluster, which are tags of the devices.
     type: str
     choices: [layer3, bond, private, vlan]
     default: layer3

@@ -55,9 +55,8 @@ options:
         type: dict
       vlan:
         description:
-          - The VLAN that the machines are in, as P(equinix_metal.openshift.cluster_vlan#filter) returns it; empty or missing outside of
-            VLANs. Its number, the C(vlan_address) of a machine and the default gateway become tags of the device, which the machine reads
-            from its metadata.
+          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number, the C(vlan_address) of a machine and the
+            default gateway become tags of the device, which the machine reads from its metadata.
         type: dict
         suboptions:
           vxlan:

@@ -152,8 +152,8 @@ _value:
       sample: [openshift_worker_quorum]
     billing_cycle:
       description:
-        - C(metal_billing_cycle). In the same way every other option that M(equinix_metal.openshift.metal_device_set) has for one machine is a
-          key, absent when it is not set.
+        - C(metal_billing_cycle). In the same way every other option that M(equinix_metal.openshift.metal_device_set) has for one machine
+          is a key, absent when it is not set.
       type: str
       sample: hourly
 """

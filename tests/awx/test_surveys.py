@@ -16,8 +16,9 @@ import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.survey_answers import survey_answers
+from ansible_collections.equinix_metal.openshift.plugins.filter.rule import rule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.awx import survey_answers
 from sandbox.testing.process import REPOSITORY
 from tests.awx.jobs import Variables, unsafe
 from tests.awx.objects import Item, RefusedError, inject, launched, read_objects, survey_of
@@ -81,8 +82,8 @@ def test_which_answers_are_set() -> None:
     blank = {"survey_openshift_a": None, "survey_openshift_b": "", "survey_openshift_c": " \n"}
     answers = {"survey_openshift_d": 0, "survey_openshift_e": False, "survey_openshift_f": "x"}
     assert survey_answers({**blank, **answers, "openshift_g": 1}) == {"openshift_d": 0, "openshift_e": False, "openshift_f": "x"}
-    with pytest.raises(AnsibleFilterError, match="variables by name"):
-        survey_answers("x")
+    with pytest.raises(AnsibleFilterError, match=r"awx\.survey_answers"):
+        rule("x", "awx.survey_answers")
 
 
 def test_a_survey_asks_for_what_messages_tell_to_set() -> None:

@@ -258,9 +258,7 @@ def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_ag
     device = cluster.id_of("worker-3")
     cluster.cordon_by_hand("worker-2")
     cluster.want(2)
-    killed = cluster.scale(
-        "openshift_least_workers=1", kill=Moment("node_removal", once=lambda _user: cluster.is_terminating("late"))
-    )
+    killed = cluster.scale("openshift_least_workers=1", kill=Moment("node_removal", once=lambda _user: cluster.is_terminating("late")))
     assert killed.cut
     node = cluster.node("worker-3")
     assert node is not None

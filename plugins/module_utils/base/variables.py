@@ -130,7 +130,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Folder on the controller that keeps each downloaded C(openshift-install). Preflight and all clusters share one download.",
             computed="`equinix_metal.openshift/installers` in the cache folder of the user (`XDG_CACHE_HOME`); if that cannot be "
             "written, a folder for the time of the run",
-            expression="openshift_installer_cache | default('') | equinix_metal.openshift.installer_cache",
+            expression="openshift_installer_cache | default('') | equinix_metal.openshift.rule('folders.installer_cache')",
             options=("ignition_installer_cache",),
             in_preflight=True,
         ),
@@ -1663,7 +1663,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Folder on the controller with the folders of its clusters. The default does not depend on the folder that a playbook is "
             "started from, unless the C(ansible.cfg) in use is C(~/.ansible.cfg) or below C(/etc/ansible), or there is none: then it is "
             "C(clusters) in the current folder.",
-            expression="openshift_clusters_directory | default('') | equinix_metal.openshift.clusters_directory",
+            expression="openshift_clusters_directory | default('') | equinix_metal.openshift.rule('folders.clusters_directory')",
             computed="`clusters` beside the `ansible.cfg` in use",
             options=("orphans_clusters_directory",),
         ),

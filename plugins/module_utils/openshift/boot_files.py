@@ -16,6 +16,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.chrony import chrony_file
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.ignition import IGNITION_VERSION, data_url, unit
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import ROLES_OF_NODES, with_own_settings
@@ -82,7 +83,7 @@ def boot_images(stream: Mapping[str, Any], architectures: Iterable[str], mirror_
     ]
 
 
-def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a filter
+def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a rule
     profiles: Iterable[Mapping[str, Any]],
     stream: Mapping[str, Any],
     urls: Mapping[str, str],
@@ -177,8 +178,8 @@ def _script(profile: Mapping[str, Any], metal: Mapping[str, Any], config_url: st
     ]
     line = " ".join(arguments)
     if len(line) > COMMAND_LINE:
-        raise ValueError(
-            f"the kernel's command line for {config_url.partition('?')[0]} has {len(line)} characters, and kernels read {COMMAND_LINE}: use"
+        raise CollectionError(
+            f"The kernel's command line for {config_url.partition('?')[0]} has {len(line)} characters, and kernels read {COMMAND_LINE}: use"
             " another openshift_publish method (the signed addresses of object_storage are part of the line), a shorter"
             " openshift_image_mirror_url, or fewer openshift_live_kernel_arguments"
         )

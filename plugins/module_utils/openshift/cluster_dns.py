@@ -39,7 +39,7 @@ SERVICES = ("api", "api-int", "*.apps", "api-members", "ingress-members", "nodes
 """Records that are no host names. A load balancer resolves the members, and the firewall of the nodes ``nodes``."""
 
 
-def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by keyword
+def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by keyword
     devices: Sequence[Device],
     cluster: str,
     *,
@@ -55,7 +55,17 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the filter, passed by
     network: str = "layer3",
     families: Sequence[int] = (4,),
 ) -> list[Record]:
-    """Return every record of the cluster, desired or to be deleted. See the filter of this name.
+    """Return one entry for each name of the cluster, with the addresses of its records. One without values must not exist.
+
+    The control plane serves the API, with the bootstrap device until the bootstrap is complete. ``*.apps`` leads to the nodes that run
+    routers; until the cluster reports them (``nodes``) they are the workers, and without workers the control plane. With a
+    load balancer both lead to it. It finds its members by their records, and those of ingress are all nodes that may run a router.
+
+    ``state``: ``absent`` returns every name without values. ``machines``: host names of the devices that have records; empty, all have.
+    ``workers``: host names of the workers of the inventory that may run routers; as long as none of them exists ``*.apps`` has no record.
+    ``removed``: further host names that must not have a record. ``balanced``: the cluster has a load balancer for API and routers.
+    ``entries``: its addresses, ``api`` and ``ingress``; an empty one is that of the load balancer devices. Without a load balancer ``api``
+    is the address that the control plane announces itself, which the records of the API lead to when the bootstrap is complete.
 
     The records of an adopted cluster's services lead to machines that are not managed, so they are in neither list.
     """

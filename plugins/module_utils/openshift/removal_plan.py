@@ -23,7 +23,7 @@ UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstal
 REPLACING = "Add a worker with scale.yml before the replacement, or run replace.yml with a lower openshift_least_workers."
 
 
-def plan_removal(  # noqa: PLR0913 - the options of the filter removal_plan, passed by keyword
+def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
     devices: Sequence[Mapping[str, Any]],
     machines: Mapping[str, Iterable[Mapping[str, Any]]],
     *,
@@ -34,9 +34,12 @@ def plan_removal(  # noqa: PLR0913 - the options of the filter removal_plan, pas
     replaced: Collection[str] | None = None,
     joining: bool = False,
 ) -> dict[str, list[Any]]:
-    """Return ``removed``, ``ids``, ``nodes`` and ``blockers``, see the filter ``removal_plan``.
+    """Return ``removed``, ``ids``, ``nodes`` and ``blockers``: the workers to remove, their devices and Nodes, and why not.
 
-    Raises CollectionError for a malformed request.
+    A host can be absent from an inventory for other reasons than its removal, so it depends on ``request``. Without ``nodes`` Nodes are
+    not checked. ``least_workers``: minimum number of remaining workers that are Ready and not cordoned. ``replaced``: only these workers
+    are removed, and if none of them can run pods ``least_workers`` is not required, since their removal changes nothing. ``joining``:
+    workers without a Node count, too, since they join before any worker is removed. Raises CollectionError for a malformed request.
     """
     masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
     identities = identify(nodes or (), devices)

@@ -80,7 +80,7 @@ def provisioned_at(device: Entry) -> datetime | None:
     return moment(device.get("provisioning_started_at") or device.get("created_at"))
 
 
-def plan_replacement(  # noqa: PLR0913 - the options of the filter, passed by keyword
+def plan_replacement(  # noqa: PLR0913 - passed by keyword
     fleet: Fleet, *, names: Any = (), pool: str = "", older_than: str = "", at_most: int = 1, window: int = 0, now: datetime
 ) -> dict[str, Any]:
     """Return what is replaced: ``workers`` and ``control_plane``, each a list of host names in order, and ``batches`` of the workers.

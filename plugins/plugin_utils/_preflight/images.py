@@ -16,7 +16,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifest_images import manifest_images
 from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
@@ -25,6 +24,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame impo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_images import image, is_mirrored
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._manifest_images import manifest_images
 
 _PULL_FROM = re.compile(r"^Pull From:\s+(\S+)$", re.MULTILINE)
 
@@ -73,7 +73,7 @@ def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]
 def _catalogs(given: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = manifest_images(manifests(given))
-    except AnsibleFilterError:
+    except (AnsibleFilterError, CollectionError):
         # The check of the manifests reports this.
         return {}
     additional = {"additional_images": found["images"], "additional_sources": found["sources"], "tag_sources": found["tag_sources"]}

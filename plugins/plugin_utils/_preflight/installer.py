@@ -20,7 +20,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.installer_cache import installer_cache
 from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.installer import InstallerFiles
@@ -36,6 +35,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.mirror import installer_version, path
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import installer_cache
 
 
 class UnavailableError(CollectionError):

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import chrony, pools
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
     ingress_controller,
@@ -40,7 +40,7 @@ SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (
 """Functions that return the objects that some settings ask for; none if the settings ask for nothing."""
 
 
-class ManifestError(Exception):
+class ManifestError(CollectionError):
     """Two manifests of one file name."""
 
 

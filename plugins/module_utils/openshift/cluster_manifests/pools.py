@@ -104,7 +104,11 @@ def _kernel_arguments(pool: str, arguments: Sequence[str]) -> Iterator[dict[str,
 def config_changes(
     workers: Machines, control_plane: Machines, current: Sequence[Mapping[str, Any]], time_servers: Sequence[str] = ()
 ) -> dict[str, list[Any]]:
-    """Return ``present`` and ``absent``, see the filter ``pool_changes``: pools, kernel arguments and time servers."""
+    """Return the objects of pools, kernel arguments and time servers to create or change (``present``), and to delete (``absent``).
+
+    ``current``: MachineConfigPools and MachineConfigs of the cluster. No MachineConfigPool is deleted. Without ``control_plane`` kernel
+    arguments of the control plane are not deleted.
+    """
     settings = {"control_plane": control_plane, "workers": workers, "time_servers": time_servers}
     desired = [*pool_manifests(settings), *chrony_manifests(settings)]
     known = [item for item in current if control_plane or not item["metadata"]["name"].startswith("98-master-")]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.ingress_changes import ingress_changes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
     INGRESS_LABEL,
@@ -14,6 +13,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     ingress_controller,
     merge_patch,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.cluster import ingress_changes
 
 TAINTS = [{"key": "dedicated", "value": "infra", "effect": "NoSchedule"}, {"key": "edge", "effect": "NoExecute"}]
 WORKERS: list[dict[str, Any]] = [

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.machine_pointer import machine_pointer as by_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import final_config
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import device_orders
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import (
@@ -20,6 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     machine_pointer,
     with_own_settings,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import machine_pointer as by_filter
 
 URL = "https://api-int.demo.metal.test:22623/config/worker"
 POINTER = json.dumps({"ignition": {"config": {"merge": [{"source": URL}]}, "version": "3.2.0"}}, separators=(",", ":"))

@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.node_addresses import node_addresses as node_addresses_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
@@ -51,7 +49,8 @@ BALANCER = device("lb", "load-balancer", 3)
 )
 def test_the_machine_network_decides_on_the_addresses(network: str, families: list[int], expected: list[str]) -> None:
     assert node_addresses(MASTER, network, families) == expected
-    assert node_addresses_filter([MASTER, {**MASTER, "addresses": {}, "tags": []}], network, families) == expected
+    assert node_addresses(MASTER, network, families) == expected
+    assert node_addresses({**MASTER, "addresses": {}, "tags": []}, network, families) == []
 
 
 @pytest.mark.parametrize("network", ["layer3", "bond", "private", "vlan"])
@@ -136,8 +135,3 @@ def test_services_of_nodes_in_a_vlan_are_reached_at_their_public_addresses() -> 
     assert (values["*"], values["master-0"], values["bootstrap"]) == (["192.0.2.1"], ["192.168.40.11"], ["192.0.2.2"])
     # The firewall accepts what the machines send in the VLAN.
     assert values["nodes"] == sorted(["192.0.2.1", "10.0.0.1", "192.168.40.11", "192.0.2.2", "10.0.0.2", "192.168.40.10"])
-
-
-def test_an_unknown_machine_network_is_an_error() -> None:
-    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3, bond, private, vlan, not flat"):
-        node_addresses_filter([MASTER], "flat")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.bootstrap_ignition import bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import MACHINE_NETWORKS
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
 
 SETTINGS: dict[str, Any] = {
     "cluster": "demo.metal.test",

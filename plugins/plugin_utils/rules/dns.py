@@ -1,0 +1,17 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the DNS records of a cluster.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import cluster_dns
+
+__all__ = ["pointers", "records", "zone_lines"]
+
+pointers = cluster_dns.pointer_records
+records = cluster_dns.cluster_dns_records
+zone_lines = cluster_dns.zone_lines

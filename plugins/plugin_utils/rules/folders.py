@@ -1,0 +1,58 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of files and folders on the controller.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from stat import S_IMODE, S_ISREG
+
+from ansible import constants
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _folders
+
+__all__ = ["clusters_directory", "installer_cache", "is_private_file", "run_directory"]
+
+INSTALLERS = "equinix_metal.openshift/installers"
+MODE = 0o600
+
+
+def clusters_directory(directory: str) -> str:
+    """Return the folder with the folders of all clusters: the given one, else ``clusters`` beside the ansible.cfg in use."""
+    return str(_folders.clusters_directory(str(directory or ""), constants.CONFIG_FILE, Path.cwd(), Path.home()))
+
+
+def run_directory(name: str) -> str:
+    """Return the path of a folder that Ansible creates for a run, accessible to its user only, and deletes at the end of the run."""
+    return str(Path(constants.DEFAULT_LOCAL_TMP) / Path(str(name)).name)
+
+
+def installer_cache(directory: str) -> str:
+    """Return the folder that keeps downloaded installers: the given one, else a folder in the cache of the user.
+
+    If that cannot be written, such as in a container with a read-only home, it is a folder that Ansible deletes at the end of the run.
+    """
+    if directory:
+        return str(directory)
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    folder = (Path(base) if Path(base).is_absolute() else Path("~/.cache").expanduser()) / INSTALLERS
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return str(Path(constants.DEFAULT_LOCAL_TMP) / INSTALLERS)
+    return str(folder if os.access(folder, os.W_OK | os.X_OK) else Path(constants.DEFAULT_LOCAL_TMP) / INSTALLERS)
+
+
+def is_private_file(path: str, text: str) -> bool:
+    """Return whether the file is as a task would write it; no link, which such a task replaces."""
+    file = Path(str(path))
+    try:
+        state = file.lstat()
+        return S_ISREG(state.st_mode) and S_IMODE(state.st_mode) == MODE and file.read_text(encoding="utf-8").rstrip() == str(text).rstrip()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,15 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the networks of a cluster.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of as metros
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, with_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import cluster_vlan
+
+__all__ = ["cluster_vlan", "ip_families", "metros", "with_network"]

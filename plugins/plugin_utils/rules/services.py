@@ -1,0 +1,42 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the services in a cluster.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import image_registry
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services import olm
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import metallb_changes
+
+__all__ = ["lvm_cluster", "metallb_changes", "operator_subscription", "registry_changes"]
+
+Result = Mapping[str, Any]
+
+
+def operator_subscription(service: str, results: Sequence[Result], catalog: str, channel: str = "") -> dict[str, Any]:
+    """Return the operator of a service and the objects that install it, see ``olm.operator_subscription``.
+
+    ``results``: those of ``k8s_info``, of the ClusterVersion first, then of what OLM has installed in all namespaces.
+    """
+    version = str(results[0]["resources"][0]["status"]["desired"]["version"])
+    return olm.operator_subscription(service, _objects(results), version, catalog, channel)
+
+
+def registry_changes(choice: str, results: Iterable[Result], size: str, storage_class: str = "") -> list[dict[str, Any]]:
+    """Return the objects to create or patch, see ``image_registry.registry_changes``.
+
+    ``results``: those of ``k8s_info``, of the registry operator's Config and the PersistentVolumeClaims of its namespace.
+    """
+    return image_registry.registry_changes(choice, _objects(results), size, storage_class)
+
+
+def _objects(results: Iterable[Result]) -> list[Mapping[str, Any]]:
+    return [each for result in results for each in result.get("resources") or ()]

@@ -1,0 +1,100 @@
+"""The one filter of the roles: rules that YAML names exist, others are refused, and errors are those that a user can read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.equinix_metal.openshift.plugins.filter.rule import FOLDER, PACKAGE, function, rule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+
+ROOT = Path(__file__).resolve().parents[4]
+SUBJECTS = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
+EVERY = sorted(f"{subject}.{name}" for subject in SUBJECTS for name in import_module(f"{PACKAGE}.{subject}").__all__)
+USE = re.compile(r"openshift\.rule\(\s*['\"]([^'\"]*)['\"]")
+
+
+def used() -> set[str]:
+    """Return the rules that roles and playbooks use."""
+    files = [
+        path for folder in ("roles", "playbooks", "extensions") for path in (ROOT / folder).rglob("*.*") if path.suffix in {".yml", ".j2"}
+    ]
+    return {name for path in files for name in USE.findall(path.read_text(encoding="utf-8"))}
+
+
+def test_roles_use_rules_that_exist_and_every_rule_is_used() -> None:
+    assert sorted(used()) == EVERY
+
+
+def test_pages_name_rules_that_exist() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "plugins" / "filter" / "rule.py", ROOT / "CONTRIBUTING.md"]
+    named = {name for page in pages for name in USE.findall(page.read_text(encoding="utf-8"))}
+    assert named - {"<subject>.<function>"} <= set(EVERY)
+
+
+def test_the_page_for_playbooks_of_users_lists_every_filter() -> None:
+    page = (ROOT / "docs" / "your-own-playbook.md").read_text(encoding="utf-8").partition("## Filters")[2]
+    filters = {path.stem for path in (ROOT / "plugins" / "filter").glob("[a-z]*.py")}
+    assert filters <= set(re.findall(r"`([a-z_]+)`", page))
+    assert len(filters) <= 20
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_rule_is_a_documented_function(name: str) -> None:
+    assert callable(function(name))
+    assert function(name).__doc__
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("zone_lines", "rule: a rule is named <subject>.<function>, not 'zone_lines'"),
+        ("../../action.phase", "rule: a rule is named <subject>.<function>, not '../../action.phase'"),
+        ("dns.zone_lines.x", "rule: a rule is named <subject>.<function>, not 'dns.zone_lines.x'"),
+        ("names.zone_lines", f"rule: no subject names; there are {', '.join(SUBJECTS)}"),
+        ("dns.cluster_dns", "rule: dns has no rule cluster_dns; it has pointers, records, zone_lines"),
+    ],
+)
+def test_an_unknown_rule_is_refused_with_those_that_exist(name: str, message: str) -> None:
+    with pytest.raises(AnsibleFilterError) as refused:
+        rule([], name)
+    assert str(refused.value) == message
+
+
+def test_a_rule_gets_all_arguments() -> None:
+    records = [{"name": "api.demo.metal.test", "values": ["192.0.2.1"]}]
+    assert rule(records, "dns.zone_lines", "demo.metal.test", ttl=60) == ["api.demo.metal.test. 60 IN A 192.0.2.1"]
+
+
+def test_an_expected_error_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_value: Any) -> None:
+        raise CollectionError("Cannot do this. Do that.")
+
+    monkeypatch.setattr(import_module(f"{PACKAGE}.dns"), "zone_lines", fails)
+    function.cache_clear()
+    try:
+        with pytest.raises(AnsibleFilterError, match=r"^Cannot do this\. Do that\.$"):
+            rule([], "dns.zone_lines")
+    finally:
+        function.cache_clear()
+
+
+@pytest.mark.parametrize(("value", "options"), [(3, {}), ([{}], {}), ("x", {}), ([], {"unknown": 1})])
+def test_an_input_of_another_form_names_the_rule(value: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(AnsibleFilterError, match=r"^dns\.zone_lines: the input does not have the form that this rule reads: "):
+        rule(value, "dns.zone_lines", "demo.metal.test", 60, **options)
+
+
+def test_only_the_subject_of_a_rule_is_loaded() -> None:
+    """A worker loads what its task needs, in each of its processes again."""
+    program = f"import sys; from {rule.__module__} import rule; rule([], 'dns.zone_lines', 'x', 1); print(*sys.modules)"
+    paths = f"{ROOT}:{ROOT / 'collections'}"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env={"PYTHONPATH": paths})
+    assert [name for name in done.stdout.split() if name.startswith(f"{PACKAGE}.")] == [f"{PACKAGE}.dns"]

@@ -87,5 +87,6 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     with ThreadPoolExecutor() as pool:
         results = [pool.submit(source.collect, settings) for source in (metal, mirror, images, names, metadata, controller, cluster)]
     readings = {name: reading for result in results for name, reading in result.result().items()}
-    # These two need the readings of the others.
+    # These need the readings of the others.
+    readings |= metal.collect_others(settings, readings)
     return {**readings, **load_balancer.collect(settings, readings), **installer.collect(settings, readings, Display().display)}

@@ -83,11 +83,13 @@ def test_a_worker_joins_and_nothing_else_is_changed(foreign: User, user: User) -
     assert untouched(user) == before
     again = user.play("scale.yml", *GIVEN).ended_well()
     assert (again.changed, again.writes) == (0, [])
+    assert again.plan["steps"] == [], "the nodes of the other workers are not ours to remove"
 
 
 def test_it_is_not_installed(user: User) -> None:
     refused = user.play("install.yml", *GIVEN)
     assert refused.code != 0
+    assert "install.yml would install a second cluster of its name" in re.sub(r"\s+", " ", refused.output)
     assert refused.changes == []
 
 

@@ -125,6 +125,11 @@ def bootstrap(context: Context) -> Finding:
 
 
 def control_plane(context: Context) -> Finding:
+    if context.is_adopted and context.text("playbook") == "install.yml":
+        return failed(
+            f"{context.cluster} runs, and was not installed by these playbooks: install.yml would install a second cluster of its name",
+            "add workers to it with scale.yml",
+        )
     if context.is_adopted:
         return passed(ADOPTED)
     number = len(context.groups["control_plane"])

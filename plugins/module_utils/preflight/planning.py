@@ -177,6 +177,7 @@ def world_of(context: Context) -> World:
         problems=problems,
         records=context.readings.get("records") or {} if context.text("dns_provider") != "none" else {},
         cluster=cluster,
+        others=(context.readings.get("others") or {}).get("devices"),
         publishes=bool((context.readings.get("controller") or {}).get("publishes")),
         unread=_unread(context),
     )

@@ -128,6 +128,22 @@ def collect_owned(settings: Mapping[str, Any]) -> dict[str, Reading]:
     return readings
 
 
+def collect_others(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Reading]:
+    """Return ``others``: ids and host names of all devices of the project, if a Node may have lost its device. One without the tags of the
+    cluster may be its device, as that of an adopted cluster. One list; none while each worker's Node is of a device of the cluster.
+    """
+    devices, nodes = readings.get("devices", {}).get("devices"), readings.get("kubeconfig", {}).get("nodes")
+    if devices is None or nodes is None:
+        return {}
+    known = {str(device["id"]) for device in devices}
+    if all(node["control_plane"] or node["device_id"] in known for node in nodes):
+        return {}
+    listing = _read(client_of(settings), _find_devices, Options(), settings, tag="", machines={})
+    if "devices" not in listing:
+        return {"others": listing}
+    return {"others": {"devices": [{"id": str(each["id"]), "hostname": str(each["hostname"]).lower()} for each in listing["devices"]]}}
+
+
 def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
     """Return the cluster lock, as ``metal_cluster_info`` does."""
     path, tag = f"projects/{params['project_id']}/virtual-networks", f"{CLUSTER_TAG}{params['cluster']}"

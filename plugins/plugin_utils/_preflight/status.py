@@ -132,6 +132,7 @@ def collect(settings: Mapping[str, Any], options: Mapping[str, Any]) -> StatusRe
         api = read_cluster(partial(_client, settings, owned.devices), rules, str(options["history"]), settings)
         presented = list(_presented(settings, owned, api)) if options["server_certificates"] else []
         readings |= {"kubeconfig": api.planned or {"msg": api.problem or "the Nodes cannot be listed"}, **records.result()}
+    readings |= metal.collect_others(settings, readings)
     return StatusReadings(Context(settings, readings), owned, api, presented)
 
 

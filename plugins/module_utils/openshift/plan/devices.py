@@ -141,7 +141,11 @@ def gone(desired: Desired, world: World) -> dict[str, str]:
         )
         for node in world.nodes
     ]
-    return {row.name: row.device_id for row in rows if judge(row, identities, hostnames, workers) == "left"}
+    left = {row.name: row.device_id for row in rows if judge(row, identities, hostnames, workers) == "left"}
+    # The module that deletes them asks the same of the whole project.
+    elsewhere = {str(device[key]) for device in world.others or () for key in ("id", "hostname")}
+    tagged = {str(device["id"]) for device in world.devices} | hostnames
+    return {name: device for name, device in left.items() if not {name, device} & (elsewhere - tagged)}
 
 
 def stale_nodes(phase: str, desired: Desired, world: World) -> list[Step]:

@@ -82,7 +82,8 @@ class World:
     returns them. ``objects``: the Node objects, with names, labels, annotations and taints. ``missing``: the machines to order, by group.
     ``offers``: of these, by host name. ``problems``: why a source did not answer, by its name (``Metal API``, ``cluster API``).
     ``records``: the DNS records by name. ``cluster``: what the playbooks have written to the cluster, as preflight reads it.
-    ``publishes``: whether boot files are published from the cluster folder. ``unread``: topics that only roles compare, with the reason.
+    ``publishes``: whether boot files are published from the cluster folder. ``others``: ``id`` and ``hostname`` of all devices of the
+    project, whatever tags they have; None where no Node has lost its device. ``unread``: topics that only roles compare, with the reason.
     """
 
     devices: Sequence[Mapping[str, Any]] = ()
@@ -94,6 +95,7 @@ class World:
     records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     cluster: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = False
+    others: Sequence[Mapping[str, Any]] | None = None
     unread: Mapping[str, str] = field(default_factory=dict)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 

@@ -295,6 +295,15 @@ def test_unknown_devices_are_in_no_record_that_is_changed() -> None:
     assert not [step for step in found.steps if step.kind in ("records", "device")]
 
 
+@pytest.mark.parametrize("other", [{"id": "id-worker-1", "hostname": "x"}, {"id": "x", "hostname": f"worker-1.{CLUSTER}"}])
+def test_a_node_of_a_device_without_our_tags_is_not_removed(other: dict[str, str]) -> None:
+    """The device of a worker of an adopted cluster has none: node_ownership asks the whole project too."""
+    asked = desired(machine("worker-0"))
+    rows = [node(name) for name in (*MASTERS, "worker-0", "worker-1")]
+    steps = [plan_scale(asked, world(asked, *cluster("worker-0"), nodes=rows, others=others)).steps for others in ([other], [])]
+    assert [[step.object for step in found if step.kind == "node"] for found in steps] == [[], [f"worker-1.{CLUSTER}"]]
+
+
 def test_phases_without_a_step_are_not_due() -> None:
     assert SITUATIONS["install_nothing"].due == []
     assert SITUATIONS["scale_nothing"].due == []

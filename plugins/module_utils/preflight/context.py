@@ -255,8 +255,14 @@ class Context:
 
     @cached_property
     def machines_to_order_by_group(self) -> dict[str, list[Machine]]:
-        """The machines whose devices do not exist yet."""
-        return self._missing({device["hostname"] for device in self.devices} - self.replaced)
+        """The machines that the playbook orders: those whose devices do not exist yet, as far as its plan has them."""
+        missing = self._missing({device["hostname"] for device in self.devices} - self.replaced)
+        playbook = self.text("playbook") if self.is_bootstrapped else ""
+        if playbook == "scale.yml":
+            return {**missing, "bootstrap": [], "control_plane": []}
+        if playbook == "replace.yml":
+            return {group: [each for each in found if each["hostname"] in self.replaced] for group, found in missing.items()}
+        return missing
 
     @cached_property
     def machines_without_device(self) -> dict[str, list[Machine]]:

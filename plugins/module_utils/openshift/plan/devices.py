@@ -136,8 +136,7 @@ def gone(desired: Desired, world: World) -> dict[str, str]:
             name=str(node["name"]),
             control_plane=bool(node["control_plane"]),
             device_id=str(node.get("device_id") or ""),
-            # The two readers of Nodes call it so.
-            cordoned_here=bool(node.get("cordoned_for_removal") or node.get("cordoned_here")),
+            cordoned_here=bool(node.get("cordoned_for_removal")),
         )
         for node in world.nodes
     ]

@@ -32,7 +32,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import kept_place
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import display_warning
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page, status_page
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import collect
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_file import (
     MODE,
@@ -56,6 +55,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary i
     time_lines,
     unjoined,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import collect
 
 Options = Mapping[str, Any]
 Spec = Mapping[str, Mapping[str, Any]]

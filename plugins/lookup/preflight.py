@@ -50,7 +50,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import (
     cluster,
     controller,
     images,

@@ -18,7 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.c
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.default_plans import Offer, default_plans, needs_default
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.metal import client_of, defaults_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.metal import client_of, defaults_of
 
 CONNECTION = ("metal_api_url", "metal_api_token", "metal_project_id")
 

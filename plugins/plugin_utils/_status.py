@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The status of a cluster: the inventory's machines, the devices and the Nodes compared, and everything that is not as it should be.
 
-Pure functions over what ``_preflight/status`` has read, and the plan of what would bring it to the inventory. What an API did not answer is
+Pure functions over what ``world/status`` has read, and the plan of what would bring it to the inventory. What an API did not answer is
 unknown and never a difference.
 
 Note that this plugin util is private to the collection: it may change without notice.
@@ -38,7 +38,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan, Step, total
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import price_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import status_plan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import (
     ClusterReading,
     Dated,
     MetalReading,

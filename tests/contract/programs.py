@@ -24,8 +24,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import csr_watch, joining, node_ownership
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import collect
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import status_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import collect
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]

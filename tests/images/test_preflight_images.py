@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import images
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import images
 from sandbox.openshift import registry
 from sandbox.openshift.installer import catalogue
 from tests.registries import Registries, served

@@ -326,7 +326,7 @@ def test_with_the_vendors_names_machines_read_userdata_as_from_the_vendor(tmp_pa
             "timeout": 20,
         }
         program = (
-            "import json, sys; from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import metadata; "
+            "import json, sys; from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import metadata; "
             "print(json.dumps(metadata.collect(json.loads(sys.argv[1]))))"
         )
         trusted = {**os.environ, "SSL_CERT_FILE": running.environment["SSL_CERT_FILE"], "PYTHONPATH": os.pathsep.join(sys.path)}

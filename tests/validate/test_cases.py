@@ -16,7 +16,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import plan_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import read_manifests
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import read_manifests
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
 

@@ -19,14 +19,14 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import assess, decide
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.planning import status_plan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.status import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import Desired, age, cluster_status
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import (
     ClusterReading,
     Dated,
     MetalReading,
     approval_rules,
     controller_addresses,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import Desired, age, cluster_status
 from tests.unit.plugins.module_utils.csr_cases import client, key, made
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

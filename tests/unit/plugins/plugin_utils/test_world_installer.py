@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import installer, mirror
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import installer, mirror
 from sandbox.openshift import mirror as served
 from tests.install_configs import GROUND
 from tests.mirror_site import Site, mirror_site

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import go_name
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import mirror
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import mirror
 from sandbox.openshift import mirror as served
 
 VERSION, OKD = "4.20.33", "4.20.0-okd-scos.9"

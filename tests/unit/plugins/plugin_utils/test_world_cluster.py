@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import cluster
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster
 from tests.unit.plugins.module_utils.service import Reply, serving
 
 CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"

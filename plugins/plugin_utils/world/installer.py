@@ -34,8 +34,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     read_pin,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.mirror import installer_version, path
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import installer_cache
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.mirror import installer_version, path
 
 
 class UnavailableError(CollectionError):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import controller, mirror
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import controller, mirror
 
 SERVER = Path(__file__).resolve().parents[4] / "roles" / "boot_files" / "files" / "publish.py"
 IDENTITY = "5c5ae3a1-ours"

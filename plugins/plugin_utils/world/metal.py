@@ -50,7 +50,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.devices import given_blocks, orders_all_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight.controller import metadata
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import metadata
 
 Reading = dict[str, Any]
 

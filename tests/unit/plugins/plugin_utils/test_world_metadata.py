@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import metadata
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import metadata
 from metal_api.tls import CertificateAuthority
 from sandbox.dns import DynamicZone, Server
 from tests.ports import free_port

@@ -54,7 +54,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import cluster, controller, metal, names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster, controller, metal, names
 
 SIGNER_NAMESPACES = (
     "openshift-kube-apiserver-operator",

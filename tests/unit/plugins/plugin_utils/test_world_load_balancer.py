@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import load_balancer
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import load_balancer
 
 SETTINGS = {
     "load_balancer": "external",

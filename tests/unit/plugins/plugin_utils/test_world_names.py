@@ -14,7 +14,7 @@ import dns.rrset
 import dns.update
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._preflight import names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import names
 from sandbox.dns import DynamicZone, Server, keyring
 from tests.named import OTHER, SECRET, WRITER, ZONE, Named, started
 

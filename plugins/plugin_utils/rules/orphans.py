@@ -128,7 +128,9 @@ def removal_plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
 
 
 def destroy_command(name: str) -> str:
-    """Return the command that destroys the cluster of this name without its folder."""
+    """Return the command that destroys the cluster of this name without its folder, ``ansible-playbook destroy.yml
+    -e openshift_cluster_name=demo -e openshift_base_domain=metal.test -e openshift_destroy_without_state=true``.
+    """
     cluster, _dot, domain = name.partition(".")
     variables = {"openshift_cluster_name": cluster, "openshift_base_domain": domain, "openshift_destroy_without_state": "true"}
     words = ["ansible-playbook", "destroy.yml", *(word for item in variables.items() for word in ("-e", "=".join(item)))]

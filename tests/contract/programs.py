@@ -24,12 +24,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import csr_watch, joining, node_ownership
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import status_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import collect
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
+UTILS = "ansible_collections.equinix_metal.openshift.plugins.plugin_utils"
 # Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
 # A module that only prints has no program: it is its action plugin.
 FILES = [path for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py")) if "\ndef main(" in path.read_text(encoding="utf-8")]
@@ -85,7 +84,9 @@ def play_status(manner: Manner, settings: Mapping[str, Any], options: Mapping[st
     """The status of a cluster, as the action plugin ``report`` makes it."""
     manner.settle()
     manner.bend(metal_client)
-    print(json.dumps(status_of(collect(settings, options), 30, datetime.now(UTC))))
+    # Its imports have Ansible's controller half, which modules do not: not before a child is forked that runs this.
+    status, world = (import_module(f"{UTILS}.{name}") for name in ("_status", "world.status"))
+    print(json.dumps(status.status_of(world.collect(settings, options), 30, datetime.now(UTC))))
 
 
 LONGEST = 30.0

@@ -39,7 +39,7 @@ from metal_api.certificate import Certificate, CertificateError, by_own_ca, from
 from metal_api.connections import Connections, raise_descriptors
 from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
-from metal_api.core.settings import DEFAULTS
+from metal_api.core.settings import OF_A_RACK
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.database_option import check_place, open_database, write_place
 from metal_api.first_start import Owner
@@ -304,7 +304,7 @@ class MetalServer(Runnable):
         recovery = Recovery(world)
         world.journal.observe = self._metrics.request
         self._metrics.watch(world, lambda: machines.poll_age)
-        world.change_settings({"durations": dict.fromkeys(DEFAULTS["durations"], 0)})
+        world.change_settings(OF_A_RACK)
         self._connect, self._world = access.connect, world
         try:
             if is_own and self._rack.servers and (lost := await machines.lost(world)):

@@ -85,6 +85,13 @@ HELP: dict[str, str] = {
 }
 """Description of each group of settings, and of the speed."""
 
+OF_A_RACK: dict[str, Any] = {
+    "durations": dict.fromkeys(DEFAULTS["durations"], 0),
+    "quotas": {**dict.fromkeys(DEFAULTS["quotas"]), "plans": {}},
+    "approval": {"addresses_at_once": None},
+}
+"""Settings of a server for machines that exist: they take their own time, and their owner has no quotas of a vendor."""
+
 # Settings with keys that the user chooses: codes of metros and slugs of plans.
 _FREE = {("capacity", "metros"), ("spot", "metros")}
 # Values that may be negative.

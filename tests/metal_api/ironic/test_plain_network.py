@@ -9,6 +9,7 @@ import pytest
 
 from metal_api.catalogue.data import Catalogue
 from metal_api.catalogue.rendering import show_facility
+from metal_api.core.settings import DEFAULTS, OF_A_RACK
 from metal_api.core.world import MetroNetwork
 from metal_api.plain_networks import REFUSED
 from metal_api.rack import load
@@ -47,10 +48,12 @@ async def test_a_device_has_the_address_of_its_server(tmp_path: Path, rack: Fake
 
 
 async def test_a_virtual_network_is_a_name(tmp_path: Path, rack: FakeRack) -> None:
-    """The lock of a cluster is one."""
+    """The lock of a cluster is one. Their number has no limit: it was the vendor's, and the owner of a rack could not raise it."""
     async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
-        answer = await api.api.post(f"{api.project}/virtual-networks", json={"metro": METRO, "description": "lock"})
-        assert answer.status_code == 201, answer.text
+        api.world.change_settings(OF_A_RACK)
+        for number in range(DEFAULTS["quotas"]["virtual_networks"] + 1):
+            answer = await api.api.post(f"{api.project}/virtual-networks", json={"metro": METRO, "description": f"lock {number}"})
+            assert answer.status_code == 201, answer.text
 
 
 async def test_only_what_can_be_ordered_is_listed(tmp_path: Path, rack: FakeRack) -> None:

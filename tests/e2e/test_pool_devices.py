@@ -94,7 +94,7 @@ def test_a_spot_pool_that_cannot_be_ordered_is_refused(user: User, reservations:
         wrong.unlink()
     assert run.code != 0
     assert text in " ".join(run.output.split())
-    assert run.writes == []
+    assert run.changes == []
 
 
 def test_one_reservation_for_two_machines_is_refused(user: User, reservations: list[str]) -> None:
@@ -106,7 +106,7 @@ def test_one_reservation_for_two_machines_is_refused(user: User, reservations: l
         wrong.unlink()
     assert run.code != 0
     assert f"{reservations[0]} is set for 2 hosts" in " ".join(run.output.split())
-    assert run.writes == []
+    assert run.changes == []
 
 
 def test_pools_get_their_devices(user: User, reservations: list[str]) -> None:

@@ -18,6 +18,7 @@ from ansible.errors import AnsibleActionFail
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import end_record, read_record, record
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import POLICY_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure import (
     describe,
@@ -188,12 +189,7 @@ KINDS: Mapping[str, tuple[Callable[[Options, Task], dict[str, Any]], Spec]] = {
             "settings": {"type": "dict", "required": True, "no_log": True},
             "certificate_days": {"type": "int", "default": 30},
             "server_certificates": {"type": "bool", "default": True},
-            "additional_addresses": {"type": "list", "elements": "str", "default": []},
-            "window": {"type": "float", "default": 7200},
-            "short_names": {"type": "bool", "default": False},
-            "pending_limit": {"type": "int"},
-            "second_key_after": {"type": "float", "default": 60, "no_log": False},
-            "recover_nodes": {"type": "bool", "default": False},
+            **POLICY_OPTIONS,
             "history": {"type": "str", "default": ""},
             "file": {"type": "path", "default": ""},
             "page": {"type": "path", "default": ""},

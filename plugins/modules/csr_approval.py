@@ -327,7 +327,7 @@ waiting:
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import policy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import POLICY_OPTIONS, policy
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import skipped_nodes
@@ -346,12 +346,7 @@ OPTIONS = Options(
                 "labels": {"type": "dict", "default": {}},
             },
         },
-        "additional_addresses": {"type": "list", "elements": "str", "default": []},
-        "window": {"type": "float", "default": 7200},
-        "short_names": {"type": "bool", "default": False},
-        "pending_limit": {"type": "int"},
-        "second_key_after": {"type": "float", "default": 60, "no_log": False},
-        "recover_nodes": {"type": "bool", "default": False},
+        **POLICY_OPTIONS,
         "deny_refused": {"type": "bool", "default": False},
         "watch_timeout": {"type": "float", "default": 30},
         "history": {"type": "str", "default": ""},

@@ -40,10 +40,8 @@ LOCK_ATTRIBUTES = ("id", "run", "holder", "operation", "job", "acquired_at", "re
 Result = dict[str, Any]
 
 
-def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attributes: Sequence[str] = ()) -> dict[str, Any]:
+def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of ``metal_cluster_info``: clusters by name, each with all objects that have its ownership tag.
-
-    ``device_attributes``: further attributes of each device, by their names in ``metal_device_info``.
 
     Calls: three lists for each project, and one more where a VLAN or a block of the size of a gateway's is a cluster's.
     """
@@ -59,7 +57,7 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any], *, device_attr
         for project in {each["project_id"] for each in (*belongings["virtual_networks"], *blocks)}:
             belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"], blocks)
     # A requested name is in the result even if the cluster has no objects.
-    return {"clusters": [_cluster(name, found[name], device_attributes) for name in sorted({*found, *(names or [])})]}
+    return {"clusters": [_cluster(name, found[name]) for name in sorted({*found, *(names or [])})]}
 
 
 def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
@@ -99,8 +97,8 @@ def _gateways(
     return [{**result, "project_id": project} for result in listed if ours & {result["virtual_network_id"], result["ip_reservation_id"]}]
 
 
-def _cluster(name: str, belongings: Mapping[str, list[Result]], device_attributes: Sequence[str]) -> dict[str, Any]:
-    devices = [_device(result, device_attributes) for result in belongings["devices"]]
+def _cluster(name: str, belongings: Mapping[str, list[Result]]) -> dict[str, Any]:
+    devices = [_device(result) for result in belongings["devices"]]
     # Reserved hardware is paid by contract, whether or not it has a device.
     billed = [device["price_per_hour"] for device in devices if not device["hardware_reservation_id"]]
     known = [price for price in billed if price is not None]
@@ -115,7 +113,7 @@ def _cluster(name: str, belongings: Mapping[str, list[Result]], device_attribute
     }
 
 
-def _device(result: Result, more: Sequence[str]) -> Result:
+def _device(result: Result) -> Result:
     names = (
         "id",
         "hostname",
@@ -130,7 +128,7 @@ def _device(result: Result, more: Sequence[str]) -> Result:
         "project_id",
     )
     return {
-        **{name: result[name] for name in (*names, *more)},
+        **{name: result[name] for name in names},
         "role": next(iter(tag_values(result["tags"], ROLE_TAG)), None),
         "infra_id": next(iter(tag_values(result["tags"], INFRA_TAG)), None),
     }

@@ -278,6 +278,17 @@ class NodeState:
     labels: frozenset[tuple[str, str]] = frozenset()
 
 
+POLICY_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "additional_addresses": {"type": "list", "elements": "str", "default": []},
+    "window": {"type": "float", "default": 7200},
+    "short_names": {"type": "bool", "default": False},
+    "pending_limit": {"type": "int"},
+    "second_key_after": {"type": "float", "default": 60, "no_log": False},
+    "recover_nodes": {"type": "bool", "default": False},
+}
+"""Options of ``csr_approval`` by which requests are judged, also in a status, which decides nothing."""
+
+
 def policy(options: Mapping[str, Any]) -> Policy:
     """Return the policy of a module's options. Raises CollectionError with all problems of the options."""
     problems: list[str] = []

@@ -34,7 +34,7 @@ _INTERVAL: Final = 30.0
 _SHORTEST: Final = 1.0
 _FOR_EACH_PAIR: Final = 0.0002
 """Real seconds between two runs at least, whatever the speed: one computer asks for each machine, and is asked for each address.
-With 500 machines that is a run a minute; with fewer seconds, name server and resolvers had no time for anybody else.
+With 500 machines that is a run a minute; with fewer seconds, name server and resolvers had no time for other requests.
 """
 
 _SO_ATTACH_FILTER: Final = 26

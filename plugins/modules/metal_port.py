@@ -92,8 +92,8 @@ seealso:
 notes:
   - Several VLANs are changed in one batch. The module waits for it, and for a batch of the port that is already in progress.
   - With O(wait=false) the module does not wait for a batch, and refuses a change that has further steps after it.
-  - If a step fails, RV(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed. Run
-    the task again to continue.
+  - If a step fails, RV(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed.
+    Run the task again to continue.
   - A native VLAN of a bond in layer 3, or of a port with a single VLAN, is refused before the first step.
 """
 

@@ -16,6 +16,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Self
 
 import dns.asyncresolver
 import dns.exception
@@ -37,6 +38,39 @@ KEPT_SECONDS = 120.0
 
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
+
+
+class Turn:
+    """The turn of one request among those of all machines. It is given back while the request connects: a packet that a firewall drops
+    costs this computer nothing, and eight machines that wait for an answer to theirs would stop all others.
+    """
+
+    def __init__(self, turns: asyncio.Semaphore) -> None:
+        self._turns = turns
+        self._is_taken = False
+
+    async def __aenter__(self) -> Self:
+        await self._take()
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._give_back()
+
+    async def trace(self, event: str, _info: Mapping[str, Any]) -> None:
+        """Follow the events of httpcore (its extension ``trace``)."""
+        if event == "connection.connect_tcp.started":
+            self._give_back()
+        elif event == "connection.connect_tcp.complete":
+            await self._take()
+
+    async def _take(self) -> None:
+        await self._turns.acquire()
+        self._is_taken = True
+
+    def _give_back(self) -> None:
+        if self._is_taken:
+            self._is_taken = False
+            self._turns.release()
 
 
 class NameService:
@@ -116,8 +150,8 @@ class BoundHTTP:
         if not target.host:
             raise httpx.ConnectError(f"no host in {url!r}")
         self._check_connection()
-        async with self._turns:
-            return await self._request(method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
+        async with Turn(self._turns) as turn:
+            return await self._request(turn, method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
 
     async def fetch(
         self,
@@ -139,6 +173,7 @@ class BoundHTTP:
 
     async def _request(  # noqa: PLR0913, PLR0917 - as above
         self,
+        turn: Turn,
         method: str,
         target: httpx.URL,
         headers: Mapping[str, str] | None,
@@ -176,6 +211,7 @@ class BoundHTTP:
                     # The certificate is checked against the name that was asked for, not the address behind it.
                     "sni_hostname": target.host,
                     "timeout": httpx.Timeout(timeout).as_dict(),
+                    "trace": turn.trace,
                 },
             )
             try:

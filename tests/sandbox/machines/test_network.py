@@ -1,12 +1,17 @@
-"""A machine's name service."""
+"""A machine's name service, and its turn among all machines."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
+import httpx
+import pytest
+
 from sandbox.dns import DynamicZone, Server, keyring
-from sandbox.machines.network import NameService
+from sandbox.machines.firewall import _filter
+from sandbox.machines.network import BoundHTTP, NameService
 
 
 async def test_who_asks_again_and_again_can_be_stopped_at_any_moment(tmp_path: Path) -> None:
@@ -31,3 +36,29 @@ async def test_who_asks_again_and_again_can_be_stopped_at_any_moment(tmp_path: P
             await asyncio.wait({task}, timeout=0.05)
     await server.stop()
     assert not left, f"{len(left)} of {len(asking)} went on"
+
+
+@pytest.mark.parametrize("ends", ["by itself", "cancelled"])
+async def test_a_machine_whose_packets_are_dropped_stops_no_other(ends: str) -> None:
+    turns = asyncio.Semaphore(1)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        await writer.drain()
+
+    machine = BoundHTTP("127.64.8.1", NameService(("127.0.0.1", 1), "127.64.8.1"), turns)
+    other = BoundHTTP("127.64.8.3", NameService(("127.0.0.1", 1), "127.64.8.3"), turns)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        _filter(closed, ())
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            waits = asyncio.create_task(machine.request("GET", f"http://127.0.0.1:{closed.getsockname()[1]}/", timeout=3))
+            await asyncio.sleep(0)
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            assert (await other.request("GET", url)).status_code == 204
+            assert not waits.done()
+            if ends == "cancelled":
+                waits.cancel()
+            with pytest.raises((httpx.ConnectTimeout, asyncio.CancelledError)):
+                await waits
+    assert not turns.locked()

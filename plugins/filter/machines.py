@@ -170,16 +170,16 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import ROLES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result, option_problems
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import INGRESS_LABEL
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
     DEVICE_OPTIONS,
     REFUSED_DEVICE_OPTIONS,
     VARIABLES,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result, option_problems
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import INGRESS_LABEL
 
 DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

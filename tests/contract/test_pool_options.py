@@ -15,7 +15,7 @@ import httpx
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import DEVICE_OPTIONS
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import WAIT

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import DEVICE_OPTIONS, VARIABLES
 from tests.ansible_doc import documentation_of
 from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of
 
 __all__ = ["lines", "removal_plan", "without_folder"]
 

@@ -20,12 +20,7 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import OWNED
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import ROLE
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     View,
     ca_certificates,
     cluster_id_of,
@@ -34,8 +29,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     pools_updated,
     version_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import read_routers
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._kubeconfig import certificates_of, unique_certificates
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import read_operator
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import node_rows, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import certificates_of, unique_certificates
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import OWNED
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import ROLE
 
 MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 

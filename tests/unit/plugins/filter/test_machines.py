@@ -9,14 +9,14 @@ import pytest
 from ansible.errors import AnsibleError, AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FilterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import INGRESS_LABEL
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
     DEVICE_OPTIONS,
     REFUSED_DEVICE_OPTIONS,
     VARIABLES,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import INGRESS_LABEL
 
 machines = FilterModule().filters()["machines"]
 

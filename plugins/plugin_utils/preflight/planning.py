@@ -36,7 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.
     passed,
     warning,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, url_of
 
 ORDERING = ("install.yml", "scale.yml", "replace.yml")
 """The playbooks that order machines."""
@@ -106,11 +106,10 @@ def desired_of(context: Context) -> Desired:
 
 def _orders(context: Context) -> dict[str, list[dict[str, Any]]]:
     """Return the options of the devices that the role ``provision`` orders, without userdata."""
-    host = context.text("publish_address")
     boot = {
         "architecture": context.release_architecture,
         "ignition_platform": context.text("ignition_platform"),
-        "url": f"http://{f'[{host}]' if ':' in host else host}:{context.text('publish_http_port')}",
+        "url": url_of(context.text("publish_address"), context.text("publish_http_port")),
     }
     roles = {"control_plane": "control-plane", "workers": "worker"}
     return {group: device_orders(context.groups[group], role=role, boot=boot) for group, role in roles.items()}

@@ -10,6 +10,6 @@ from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import cluster_vlan
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of as metros
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, with_network
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, url_of, with_network
 
-__all__ = ["cluster_vlan", "ip_families", "metros", "with_network"]
+__all__ = ["cluster_vlan", "ip_families", "metros", "url_of", "with_network"]

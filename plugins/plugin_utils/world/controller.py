@@ -35,6 +35,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
     has_ingress_controller,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import url_of
 
 LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
 """What modules import: of requirements.txt, but for what single DNS providers and publishing methods need."""
@@ -164,10 +165,9 @@ def _is_own_server(address: str, port: str, settings: Mapping[str, Any]) -> bool
     It stops by itself when other settings are written there, so settings of this run are not compared.
     """
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - asked, not bound
-    host = f"[{reached}]" if ":" in reached else reached
     try:
         own = json.loads((Path(str(settings["directory"])).expanduser() / "publish" / "settings.json").read_bytes())
-        with open_url(f"http://{host}:{port}/healthz", timeout=float(settings["timeout"]), use_proxy=False) as answer:
+        with open_url(f"{url_of(reached, port)}/healthz", timeout=float(settings["timeout"]), use_proxy=False) as answer:
             health = json.loads(answer.read())
     except (URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
         return False

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection writes into objects of the Kubernetes API: the name of its field manager, times, and the device of a Node.
+"""What this collection writes into objects of the Kubernetes API: the name of its field manager, and the device of a Node.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -9,7 +9,6 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
@@ -25,23 +24,6 @@ PROVIDER = "equinixmetal://"
 
 _PROVIDER_ID = re.compile(r"(?:equinixmetal|packet)://(?P<device>[^/]+)")
 """Older releases of that cloud provider wrote ``packet://``."""
-
-
-def timestamp(moment: datetime) -> str:
-    """Return a time as the Kubernetes API writes it."""
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def time_of(value: Any) -> datetime | None:
-    """Return an RFC 3339 time of either API as an aware datetime; None if it is malformed. Without a zone it is UTC (Metal API)."""
-    if isinstance(value, datetime):
-        moment = value
-    else:
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def device_of_provider_id(provider_id: str) -> str:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Request, pending_client_requests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import node_details
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import of_another_device

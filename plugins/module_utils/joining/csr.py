@@ -39,8 +39,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping as _mapping
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings as _objects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import text as _text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import (
     Address,
     Content,
@@ -246,7 +246,7 @@ class Alarm:
             "requests": [
                 {
                     "name": verdict.request.label,
-                    "filed_at": _when(verdict.request.filed_at) if verdict.request.filed_at else "",
+                    "filed_at": timestamp(verdict.request.filed_at) if verdict.request.filed_at else "",
                     "key": verdict.request.key,
                     "approved": verdict.is_admitted,
                 }
@@ -463,7 +463,7 @@ def _client_faults(content: Content, machine: Machine, filed_at: datetime | None
         yield "it does not say when it was filed"
         return
     if filed_at < machine.created_at - CLOCK_TOLERANCE:
-        yield f"it was filed at {_when(filed_at)}, before the machine was created at {_when(machine.created_at)}"
+        yield f"it was filed at {timestamp(filed_at)}, before the machine was created at {timestamp(machine.created_at)}"
 
 
 def _late(machine: Machine, filed_at: datetime | None, rules: Policy) -> str:
@@ -503,10 +503,6 @@ def _several(machine: Machine) -> str:
 
 def _names(content: Content) -> str:
     return shown(", ".join([*content.dns_names, *(str(address) for address in content.addresses)]))
-
-
-def _when(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True)
@@ -663,7 +659,7 @@ def _older_than_an_answered_one(request: Request, context: _Context) -> str:
     known = last is not None and last.filed_at == answered
     if answered is not None and not known and (request.filed_at is None or request.filed_at <= answered):
         return (
-            f"a request of the same machine that was filed later, at {_when(answered)}, was answered;"
+            f"a request of the same machine that was filed later, at {timestamp(answered)}, was answered;"
             " a kubelet that files another request has forgotten its older key"
         )
     return ""
@@ -717,7 +713,7 @@ def _together(request: Request, context: _Context) -> tuple[Decision, str]:
 
 
 def _deleted(name: str, past: Past) -> str:
-    return f"the machine {name} had joined by {_when(past.joined_at)} and its Node was deleted" if past.joined_at else ""
+    return f"the machine {name} had joined by {timestamp(past.joined_at)} and its Node was deleted" if past.joined_at else ""
 
 
 def has_joined(machine: Machine, past: Past) -> bool:
@@ -822,7 +818,8 @@ def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict
     if another := of_another_device(node.device_id, machine.device_id):
         return f"the Node of its name is of another device: {another}"
     if machine.is_of_an_earlier_one(node.created_at) and machine.is_of_an_earlier_one(node.heard_at):
-        return f"the Node of an earlier machine of its name is still there, registered at {_when(node.created_at or now)}: delete that Node"
+        registered = timestamp(node.created_at or now)
+        return f"the Node of an earlier machine of its name is still there, registered at {registered}: delete that Node"
     serving = [verdict for verdict in mine if verdict.request.kind == "serving" and verdict.request.requestor == NODE_PREFIX + machine.name]
     since, limit = node.created_at or now, CLEANED_AFTER
     recovered = [verdict.request.decided_at for verdict in client if _recovers(verdict.request, since) and verdict.request.decided_at]

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import NO_PAST, Past
 
 
@@ -25,7 +25,7 @@ def to_text(past: Past) -> str:
 
 
 def _moment(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+    return timestamp(moment) if moment else None
 
 
 def from_text(text: Any) -> Past:

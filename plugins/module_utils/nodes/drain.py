@@ -26,8 +26,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import UNCORDON, Node, cordon, known_as
 

@@ -20,8 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kuber
     FIELD_OWNER,
     device_of_provider_id,
     recorded_device,
-    timestamp,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
 

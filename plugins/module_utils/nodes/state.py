@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import recorded_device, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import recorded_device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 
 
 @dataclass(frozen=True)

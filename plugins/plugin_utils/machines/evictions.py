@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import named_by_nodes
@@ -43,7 +44,7 @@ def evictions(
     """
     found = []
     for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
-        end = _time(device.get("termination_time"))
+        end = time_of(device.get("termination_time"))
         if end is None or device.get("state") in DELETING_STATES:
             continue
         left = int((end - now).total_seconds())
@@ -60,15 +61,6 @@ def evictions(
         "grace_period": min(times, default=0),
         "lines": [_line(each) for each in found],
     }
-
-
-def _time(value: Any) -> datetime | None:
-    """Return a time of the Metal API, in UTC unless it has a time zone; None without one."""
-    try:
-        found = datetime.fromisoformat(str(value or ""))
-    except ValueError:
-        return None
-    return found.replace(tzinfo=found.tzinfo or UTC)
 
 
 def _line(each: Eviction) -> str:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import devices_by_node, identify
 
@@ -66,18 +67,9 @@ def names_of(value: Any) -> list[str]:
     return list(dict.fromkeys(word for word in found if word))
 
 
-def moment(text: Any) -> datetime | None:
-    """Return a time in ISO 8601, in UTC if it has no time zone; None if it is none."""
-    try:
-        found = datetime.fromisoformat(str(text or ""))
-    except ValueError:
-        return None
-    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
-
-
 def provisioned_at(device: Entry) -> datetime | None:
     """Return when the device was provisioned last: at its creation or its reinstallation."""
-    return moment(device.get("provisioning_started_at") or device.get("created_at"))
+    return time_of(device.get("provisioning_started_at") or device.get("created_at"))
 
 
 def plan_replacement(  # noqa: PLR0913 - passed by keyword
@@ -91,7 +83,7 @@ def plan_replacement(  # noqa: PLR0913 - passed by keyword
     """
     chosen, problems = _chosen(fleet, names_of(names), pool)
     problems += [f"{text}." for text in fleet.renamed]
-    limit = moment(older_than)
+    limit = time_of(older_than)
     if older_than and limit is None:
         problems.append(f"openshift_replace_older_than is {older_than!r}. Set it to a time such as 2026-05-04T10:00:00Z.")
     if at_most < 1:
@@ -103,7 +95,7 @@ def plan_replacement(  # noqa: PLR0913 - passed by keyword
         device = fleet.devices.get(name)
         begun = provisioned_at(device) if device is not None else None
         if limit is not None and begun is not None and begun >= limit and name in fleet.nodes:
-            skipped.append(f"{name} is not replaced: its device was provisioned at {begun:%Y-%m-%dT%H:%M:%SZ}, after {older_than}")
+            skipped.append(f"{name} is not replaced: its device was provisioned at {timestamp(begun)}, after {older_than}")
         else:
             kept[group].append(name)
     workers = [] if problems else kept["workers"]
@@ -162,7 +154,7 @@ def unhealthy_machines(fleet: Fleet, *, now: datetime, replace_after: int = 0) -
             kind, reason = _ailment(device, node)
             if not kind:
                 continue
-            since = moment(node.get("since")) if node is not None and not node["ready"] else None
+            since = time_of(node.get("since")) if node is not None and not node["ready"] else None
             seconds = None if since is None else max(0, int((now - since).total_seconds()))
             is_due = group == "workers" and replace_after > 0 and _is_over(kind, seconds, replace_after)
             entry = {
@@ -171,7 +163,7 @@ def unhealthy_machines(fleet: Fleet, *, now: datetime, replace_after: int = 0) -
                 "role": "worker" if group == "workers" else "control-plane",
                 "kind": kind,
                 "reason": reason,
-                "since": None if since is None else f"{since:%Y-%m-%dT%H:%M:%SZ}",
+                "since": None if since is None else timestamp(since),
                 "seconds": seconds,
                 "is_due": is_due,
             }

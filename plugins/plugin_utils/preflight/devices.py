@@ -9,10 +9,11 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
@@ -114,25 +115,14 @@ def options(context: Context) -> Finding:
             problems.append(f"{name} has metal_operating_system {system}, which does not boot CoreOS")
         if role == "bootstrap" and _is_true(machine.get("locked")) and not context.text("bootstrap_becomes"):
             problems.append(f"{name} has metal_locked, so it cannot be deleted when bootstrap is complete")
-        end = _time(machine.get("termination_time"))
+        end = time_of(machine.get("termination_time"))
         if end is not None and _is_during_the_run(context, end):
-            problems.append(
-                f"the Metal API deletes {name} at {end:%Y-%m-%dT%H:%M:%SZ} (metal_termination_time), before the install is complete"
-            )
+            problems.append(f"the Metal API deletes {name} at {timestamp(end)} (metal_termination_time), before the install is complete")
         elif end is not None and role != "bootstrap":
-            terminations.append(f"the Metal API deletes {name} at {end:%Y-%m-%dT%H:%M:%SZ} (metal_termination_time)")
+            terminations.append(f"the Metal API deletes {name} at {timestamp(end)} (metal_termination_time)")
     if problems:
         return failed("; ".join(problems))
     return warning("; ".join(terminations)) if terminations else passed("no option that blocks the install")
-
-
-def _time(value: Any) -> datetime | None:
-    """Return a time of the Metal API; None without one, or for one that the Metal API refuses."""
-    try:
-        found = datetime.fromisoformat(str(value or ""))
-    except ValueError:
-        return None
-    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
 
 
 def _is_during_the_run(context: Context, end: datetime) -> bool:

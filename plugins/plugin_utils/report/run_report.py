@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import mapping
 

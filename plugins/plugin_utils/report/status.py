@@ -18,12 +18,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
-    device_of_provider_id,
-    time_of,
-    timestamp,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import device_of_provider_id
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     conditions,
     name_of,

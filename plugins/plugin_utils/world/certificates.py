@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 
 if CRYPTOGRAPHY_IMPORT_ERROR is None:

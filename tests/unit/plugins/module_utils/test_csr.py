@@ -15,7 +15,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import (
     OWN_KEY,
     Alarm,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     CONDITIONS,
     View,

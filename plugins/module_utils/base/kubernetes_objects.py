@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection writes into objects of the Kubernetes API: the name of its field manager, and the device of a Node.
+"""What this collection writes into objects of the Kubernetes API: the name of its field manager, annotations, and the device of a Node.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -18,6 +18,10 @@ FIELD_OWNER = "equinix_metal.openshift"
 
 DEVICE = "equinix-metal.openshift/device"
 """Annotation of a Node with the id of the device that it runs on."""
+
+MANAGED = "equinix-metal.openshift/managed"
+"""Of objects in the cluster that follow the inventory: as a label its value is ``true``, as an annotation it is what was set for the
+inventory (of a Node labels, annotations and taints, JSON; of an IngressController fields of its spec, separated by commas)."""
 
 PROVIDER = "equinixmetal://"
 """Beginning of ``spec.providerID`` of a Node on a device, as cloud-provider-equinix-metal writes it; the id of the device follows."""

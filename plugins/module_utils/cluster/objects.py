@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifiers
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import GATEWAY_SIZES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import Gateway, list_gateways
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import SUBNET_SIZES, Gateway, list_gateways
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
@@ -53,7 +52,7 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
                 if names is None or name in names:
                     found[name][kind].append({**result, "project_id": project})
     for belongings in found.values():
-        blocks = [block for block in belongings["ip_reservations"] if (block["quantity"] or 0) >= min(GATEWAY_SIZES)]
+        blocks = [block for block in belongings["ip_reservations"] if (block["quantity"] or 0) >= min(SUBNET_SIZES)]
         for project in {each["project_id"] for each in (*belongings["virtual_networks"], *blocks)}:
             belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"], blocks)
     # A requested name is in the result even if the cluster has no objects.

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG, tag_values
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import POOL_TAG, ROLE_TAG, tag_values
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import architecture_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import DEFAULT_POOL
 
 Machine = Mapping[str, Any]
 Ask = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -41,8 +42,6 @@ DEFAULT_SIZES = {**SIZES, "load_balancer": Needs(2, 4, 20)}
 GIGABYTES = {"GB": 1, "GIB": 1, "G": 1, "TB": 1000, "TIB": 1000, "T": 1000, "MB": 0.001}
 SHARED = "control_plane"
 """The group whose default plan the bootstrap machine has, too."""
-POOL_TAG = "openshift-pool="
-DEFAULT_POOL = "worker"
 IPXE = "custom_ipxe"
 
 

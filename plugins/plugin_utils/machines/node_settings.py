@@ -16,9 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-
-RECORD = "equinix-metal.openshift/managed"
-"""Annotation of a Node with the labels, annotations and taints that were set for the inventory, JSON."""
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 
 KINDS = ("labels", "annotations", "taints")
 LONGEST = 4096
@@ -58,8 +56,8 @@ def _definition(machine: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str
     record = {kind: _owned(desired[kind], current[kind], before[kind]) for kind in KINDS}
     # An empty record stays: without one, all desired values would count as set for the inventory.
     value = json.dumps({kind: values for kind, values in record.items() if values}, sort_keys=True)
-    if value != current["annotations"].get(RECORD) and (recorded is not None or any(record.values())):
-        changes["annotations"][RECORD] = value
+    if value != current["annotations"].get(MANAGED) and (recorded is not None or any(record.values())):
+        changes["annotations"][MANAGED] = value
     if not any(changes.values()):
         return None
     written: dict[str, Any] = {kind: changes[kind] for kind in ("labels", "annotations") if changes[kind]}
@@ -80,7 +78,7 @@ def settable(node: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_record(metadata: Mapping[str, Any]) -> dict[str, Values] | None:
     """Return what was set on a Node for the inventory, None if nothing is recorded. A malformed record is an empty one."""
-    annotation = mapping(metadata.get("annotations")).get(RECORD)
+    annotation = mapping(metadata.get("annotations")).get(MANAGED)
     if annotation is None:
         return None
     try:

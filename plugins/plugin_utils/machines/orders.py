@@ -17,12 +17,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags 
     VLAN_GATEWAY_TAG,
     VLAN_TAG,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import address_in
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import PACKET
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import ROLES_OF_NODES, machine_pointer
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import address_in
 
-ORDER_OPTIONS = frozenset({"hostname", "placement", *DEVICE_OPTIONS.argument_spec})
+ORDER_OPTIONS = frozenset(MACHINE_OPTIONS)
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
 
 IPXE = "custom_ipxe"

@@ -12,13 +12,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Choice, Request, choose_removals
 
-ROLE = "openshift-role="
 # The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
-UNFINISHED = re.compile(rf"{ROLE}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
+UNFINISHED = re.compile(rf"{ROLE_TAG}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")
 
 REPLACING = "Add a worker with scale.yml before the replacement, or run replace.yml with a lower openshift_least_workers."
 
@@ -49,7 +49,7 @@ def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
     if replaced is None:
         choice = choose_removals(found.values(), machines, cluster, request)
     else:
-        names = [device["hostname"] for device in excess if f"{ROLE}worker" in device["tags"]]
+        names = [device["hostname"] for device in excess if f"{ROLE_TAG}worker" in device["tags"]]
         choice = Choice(removed={name: "replaced" for name in names if name.lower() in replaced})
     removed = list(choice.removed)
     blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
@@ -81,7 +81,7 @@ def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[st
 
 
 def _control_plane(excess: Iterable[Mapping[str, Any]]) -> list[str]:
-    masters = [device["hostname"] for device in excess if f"{ROLE}control-plane" in device["tags"]]
+    masters = [device["hostname"] for device in excess if f"{ROLE_TAG}control-plane" in device["tags"]]
     if not masters:
         return []
     return [

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cloud_controller import all_items
 
 CONTROL_PLANE = "control_plane"
@@ -19,9 +20,6 @@ CONTROL_PLANE = "control_plane"
 
 INGRESS_LABEL = "equinix-metal.openshift/ingress-pool"
 """Label of the nodes of the ingress pool, with its name. With another pool the pods get another node selector, so that they move."""
-
-OWNED_FIELDS = "equinix-metal.openshift/managed"
-"""Annotation of the IngressController with the fields of its spec that were set for the inventory, separated by commas."""
 
 Machines = Sequence[Mapping[str, Any]]
 Object = dict[str, Any]
@@ -63,7 +61,7 @@ def ingress_changes(controller: Mapping[str, Any], pool: str, replicas: Any, wor
     Fields that were set for the inventory and no longer are get the operator's defaults again. Others are not changed.
     """
     desired = desired_spec(pool, replicas, workers)
-    owned = text(mapping(mapping(controller.get("metadata")).get("annotations")).get(OWNED_FIELDS))
+    owned = text(mapping(mapping(controller.get("metadata")).get("annotations")).get(MANAGED))
     current = mapping(controller.get("spec"))
     released = [field for field in owned.split(",") if field and field not in desired]
     spec: Object = {field: None for field in released if current.get(field) is not None}
@@ -86,7 +84,7 @@ def _object(spec: Object, fields: str | None) -> Object:
     return {
         "apiVersion": "operator.openshift.io/v1",
         "kind": "IngressController",
-        "metadata": {"name": "default", "namespace": "openshift-ingress-operator", "annotations": {OWNED_FIELDS: fields}},
+        "metadata": {"name": "default", "namespace": "openshift-ingress-operator", "annotations": {MANAGED: fields}},
         "spec": spec,
     }
 

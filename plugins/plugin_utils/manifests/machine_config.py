@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import IGNITION_VERSION
 
 PRIORITY = "98"
 """First part of the names of our MachineConfigs. The operator merges them by name: those of users, usually named 99, win."""
-
-
-OWNED = "equinix-metal.openshift/managed"
-"""Label of MachineConfigs that follow the inventory in a running cluster too."""
 
 
 def machine_config(
@@ -49,4 +46,4 @@ def machine_config(
 def owned(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a MachineConfig with the label by which a run knows that it may delete it."""
     metadata = config["metadata"]
-    return {**config, "metadata": {**metadata, "labels": {**metadata["labels"], OWNED: "true"}}}
+    return {**config, "metadata": {**metadata, "labels": {**metadata["labels"], MANAGED: "true"}}}

@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import chrony_manifests
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import (
-    OWNED,
-    machine_config,
-    owned,
-)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config, owned
 
 ROLE = "machineconfiguration.openshift.io/role"
 SUBJECT = "kernel-arguments"
@@ -126,7 +123,7 @@ def pool_changes(desired: Iterable[Mapping[str, Any]], current: Iterable[Mapping
         item
         for identity, item in found.items()
         if item.get("kind") == "MachineConfig"
-        and OWNED in mapping(mapping(item.get("metadata")).get("labels"))
+        and MANAGED in mapping(mapping(item.get("metadata")).get("labels"))
         and identity not in requested
     ]
     return {

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import REQUESTED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import (
     failed,
@@ -119,7 +120,7 @@ def _teardown(phase: str, desired: Desired, world: World, state: Installation, o
     """Return what is done with the bootstrap device: deleted, or reinstalled as a worker."""
     names = {machine["hostname"] for machine in desired.machines["bootstrap"]}
     created = [step for step in ordered if step.object in names]
-    existing = [device for device in world.devices if "openshift-role=bootstrap" in (device.get("tags") or ())]
+    existing = [device for device in world.devices if f"{ROLE_TAG}bootstrap" in (device.get("tags") or ())]
     if not created and not existing:
         return []
     name = str(existing[0]["hostname"]) if existing else created[0].object

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import RECORD, node_changes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import node_changes
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
 
@@ -83,7 +84,7 @@ def _texts(change: Mapping[str, Any]) -> Iterator[str]:
     for kind in ("labels", "annotations"):
         for key, value in sorted((change["metadata"].get(kind) or {}).items()):
             # The record of what was set follows from the values.
-            if key != RECORD:
+            if key != MANAGED:
                 yield f"without {kind.removesuffix('s')} {key}" if value is None else f"{kind.removesuffix('s')} {key}={value}"
     if "spec" in change:
         yield f"taints {', '.join(map(_taint, change['spec']['taints'])) or 'none'}"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
     Place,
     Pool,
@@ -220,13 +221,13 @@ class Context:
     @property
     def is_ignition_in_use(self) -> bool:
         """Whether devices exist that were ordered with the Ignition files, so that these are not created again."""
-        nodes = [device for device in self.devices if "openshift-role=load-balancer" not in (device.get("tags") or [])]
+        nodes = [device for device in self.devices if f"{ROLE_TAG}load-balancer" not in (device.get("tags") or [])]
         return self.is_adopted or (bool(self.settings.get("folder_exists")) and bool(nodes))
 
     @property
     def has_bootstrap_machine(self) -> bool:
         """Whether a bootstrap machine exists, or will be ordered."""
-        return not self.is_bootstrapped or any("openshift-role=bootstrap" in (device.get("tags") or []) for device in self.devices)
+        return not self.is_bootstrapped or any(f"{ROLE_TAG}bootstrap" in (device.get("tags") or []) for device in self.devices)
 
     @property
     def reused_worker(self) -> Machine | None:

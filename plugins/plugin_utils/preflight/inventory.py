@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import AT_CREATION_ONLY
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import own_pools, pool_problems
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import NAME, Context, Machine, is_placement
@@ -36,17 +37,9 @@ INHERITED = (
     "boot_profile",
     "operating_system",
     "hardware_reservation_id",
-    "ip_addresses",
-    "no_ssh_keys",
-    "project_ssh_keys",
-    "user_ssh_keys",
-    "ssh_keys",
-    "features",
-    "storage",
-    "public_ipv4_subnet_size",
-    "private_ipv4_subnet_size",
     "spot_instance",
     "spot_price_max",
+    *AT_CREATION_ONLY,
 )
 """Options that a device keeps when it is reinstalled as a worker."""
 

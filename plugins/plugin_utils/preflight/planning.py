@@ -16,7 +16,6 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import Owner
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import OWN_GATEWAYS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import device_orders
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Request, choose_removals, removal_request
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal_plan import plan_removal
@@ -37,6 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.
     warning,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, url_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import OWN_GATEWAYS
 
 ORDERING = ("install.yml", "scale.yml", "replace.yml")
 """The playbooks that order machines."""

@@ -13,14 +13,8 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import (
-    GATEWAY_SIZES,
-    LAYER_2,
-    OWN_GATEWAYS,
-    gateway_kind,
-    gateway_subnet,
-)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import SUBNET_SIZES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, is_placement
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
@@ -33,6 +27,12 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.
     passed,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import parse_network
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import (
+    LAYER_2,
+    OWN_GATEWAYS,
+    gateway_kind,
+    gateway_subnet,
+)
 
 FEWEST_ADDRESSES = 4
 """A smaller network has no addresses between its own and that for broadcasts."""
@@ -89,8 +89,8 @@ def _mode_problems(context: Context) -> Iterator[str]:
     if kind == "id" and not context.text("vlan_id"):
         yield f"openshift_vlan_gateway {gateway} is an existing gateway, and openshift_vlan_id does not name its VLAN"
     size = context.text("vlan_gateway_size")
-    if kind in OWN_GATEWAYS and not context.text("vlan_reservation_id") and size not in map(str, GATEWAY_SIZES):
-        yield f"openshift_vlan_gateway_size has to be {', '.join(map(str, GATEWAY_SIZES[:-1]))} or {GATEWAY_SIZES[-1]}, it is {size}"
+    if kind in OWN_GATEWAYS and not context.text("vlan_reservation_id") and size not in map(str, SUBNET_SIZES):
+        yield f"openshift_vlan_gateway_size has to be {', '.join(map(str, SUBNET_SIZES[:-1]))} or {SUBNET_SIZES[-1]}, it is {size}"
     if context.text("vlan_mode") != LAYER_2:
         if kind == "address":
             yield f"openshift_vlan_gateway {gateway} has no effect with openshift_vlan_mode hybrid: the default gateway is that of the bond"
@@ -227,7 +227,7 @@ def _outside(context: Context, subnet: IPv4Network | None, size: int, given: Map
     # A Metal gateway has the first address of its subnet.
     first = 1 if kind in ("id", *OWN_GATEWAYS) else 0
     for name, text in given.items():
-        if not text or (subnet is None and not (kind in OWN_GATEWAYS and text.isdecimal() and size in GATEWAY_SIZES)):
+        if not text or (subnet is None and not (kind in OWN_GATEWAYS and text.isdecimal() and size in SUBNET_SIZES)):
             continue
         where = str(subnet) if subnet else f"a subnet of {size} addresses"
         number = int(text) if text.isdecimal() else int(IPv4Address(text)) - int(subnet.network_address) if subnet else 0
@@ -293,8 +293,8 @@ def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
         return
     if problem := unusable(found):
         yield problem
-    elif found.get("type") != "public_ipv4" or found.get("quantity") not in GATEWAY_SIZES:
-        sizes = f"{GATEWAY_SIZES[0]} to {GATEWAY_SIZES[-1]}"
+    elif found.get("type") != "public_ipv4" or found.get("quantity") not in SUBNET_SIZES:
+        sizes = f"{SUBNET_SIZES[0]} to {SUBNET_SIZES[-1]}"
         yield f"the IP reservation {given} is {found.get('type')} with {found.get('quantity')} addresses, not a public block of {sizes}"
     if others := [metro for metro in metros if metro != found.get("metro")]:
         yield f"the IP reservation {given} is in {found.get('metro')}, and machines are in {listed(others)}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
 
 NAME = "equinix-metal"
@@ -24,9 +25,6 @@ NAME = "equinix-metal"
 
 IPV4 = 4
 """``address_family`` of neighbors with IPv4."""
-
-MANAGED = "equinix-metal.openshift/managed"
-"""Label of BGPPeers that follow the nodes."""
 
 
 def malformed_addresses(addresses: Iterable[str]) -> list[str]:

@@ -12,34 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import Variable
-
-DEVICE_OPTIONS = (
-    "plan",
-    "metro",
-    "operating_system",
-    "tags",
-    "billing_cycle",
-    "description",
-    "customdata",
-    "locked",
-    "hardware_reservation_id",
-    "ip_addresses",
-    "termination_time",
-    "no_ssh_keys",
-    "project_ssh_keys",
-    "user_ssh_keys",
-    "ssh_keys",
-    "features",
-    "storage",
-    "network_frozen",
-    "public_ipv4_subnet_size",
-    "private_ipv4_subnet_size",
-    "spot_instance",
-    "spot_price_max",
-    "placement",
-)
-"""Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""
 
 REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
     "userdata": "the userdata of a node is its Ignition pointer: add MachineConfigs with openshift_manifests",
@@ -47,7 +21,10 @@ REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
     "always_pxe": "a node that always boots over the network would be installed again at each reboot",
     "power_state": "nodes are switched off and on by playbooks/stop.yml and playbooks/start.yml",
 }
-"""The other options of ``metal_device_set`` for one machine, each with the reason why no variable sets it. Preflight refuses them."""
+"""Options of ``metal_device_set`` for one machine that no variable of a host sets, each with the reason. Preflight refuses them."""
+
+HOST_DEVICE_OPTIONS = tuple(name for name in MACHINE_OPTIONS if name not in {"hostname", *REFUSED_DEVICE_OPTIONS})
+"""Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""
 
 PUBLISH_PORT = (
     "20000 + ([openshift_cluster_name | default(''), openshift_base_domain | default(''), "
@@ -716,7 +693,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("provision_worker_quorum", "cluster_worker_quorum", "csr_approval_worker_quorum"),
             in_preflight=True,
         ),
-        *(Variable(f"metal_{name}", is_of_host=True) for name in DEVICE_OPTIONS),
+        *(Variable(f"metal_{name}", is_of_host=True) for name in HOST_DEVICE_OPTIONS),
     ),
     "Boot files": (
         Variable(

@@ -19,6 +19,7 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     View,
@@ -34,7 +35,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import certificates_of, unique_certificates
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import OWNED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import ROLE
 
 MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
@@ -146,7 +146,7 @@ def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable
 
 def _is_ours(config: Mapping[str, Any]) -> bool:
     """Return whether it is a MachineConfigPool, or a MachineConfig with our label: those of the release are large."""
-    return config.get("kind") == "MachineConfigPool" or OWNED in mapping(mapping(config.get("metadata")).get("labels"))
+    return config.get("kind") == "MachineConfigPool" or MANAGED in mapping(mapping(config.get("metadata")).get("labels"))
 
 
 def _shortened(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import RECORD, node_changes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import node_changes
 
 NO_SCHEDULE = {"key": "k", "effect": "NoSchedule"}
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-11-23T10:00:00Z"}
@@ -20,7 +21,7 @@ def node(
     annotations: dict[str, str] | None = None,
     record: dict[str, Any] | str | None = None,
 ) -> dict[str, Any]:
-    written = {} if record is None else {RECORD: record if isinstance(record, str) else json.dumps(record, sort_keys=True)}
+    written = {} if record is None else {MANAGED: record if isinstance(record, str) else json.dumps(record, sort_keys=True)}
     metadata = {"name": "n", "resourceVersion": "7", "labels": labels or {}, "annotations": {**(annotations or {}), **written}}
     return {"metadata": metadata, "spec": {"taints": taints} if taints else {}}
 
@@ -44,7 +45,7 @@ def after(machine: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 
 
 def settings(found: dict[str, Any]) -> tuple[dict[str, str], dict[str, str], list[dict[str, Any]]]:
-    annotations = {key: value for key, value in found["metadata"]["annotations"].items() if key != RECORD}
+    annotations = {key: value for key, value in found["metadata"]["annotations"].items() if key != MANAGED}
     return found["metadata"]["labels"], annotations, found["spec"].get("taints", [])
 
 
@@ -108,7 +109,7 @@ def test_all_changes_of_a_node_are_one_definition_and_taints_carry_its_version()
     assert definition == {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": "n", "labels": {"a": "1"}, "annotations": {"b": "2", RECORD: record}, "resourceVersion": "7"},
+        "metadata": {"name": "n", "labels": {"a": "1"}, "annotations": {"b": "2", MANAGED: record}, "resourceVersion": "7"},
         "spec": {"taints": [NO_SCHEDULE]},
     }
     (label_only,) = node_changes([{"hostname": "n", "labels": {"a": "1"}}], [node()])

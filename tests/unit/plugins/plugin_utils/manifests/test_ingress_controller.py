@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
     INGRESS_LABEL,
-    OWNED_FIELDS,
     ingress_controller,
     merge_patch,
 )
@@ -63,7 +63,7 @@ def test_the_manifest_has_a_file_and_tolerates_the_taints_of_the_pool_alone() ->
         "replicas": 3,
         "nodePlacement": {"nodeSelector": {"matchLabels": {INGRESS_LABEL: "infra"}}, "tolerations": TOLERATIONS},
     }
-    assert found["metadata"]["annotations"] == {OWNED_FIELDS: "nodePlacement,replicas"}
+    assert found["metadata"]["annotations"] == {MANAGED: "nodePlacement,replicas"}
 
 
 def test_routers_of_a_compact_cluster_are_on_the_control_plane() -> None:
@@ -80,7 +80,7 @@ def test_a_running_cluster_becomes_as_one_that_was_installed_so(before: tuple[st
         current = apply(current, change)
     desired = of(*after)
     assert current["spec"] == desired["spec"]
-    assert current["metadata"].get("annotations", {}).get(OWNED_FIELDS) == desired["metadata"].get("annotations", {}).get(OWNED_FIELDS)
+    assert current["metadata"].get("annotations", {}).get(MANAGED) == desired["metadata"].get("annotations", {}).get(MANAGED)
     assert ingress_changes([current], WORKERS, *after) == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import OWNED
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import config_changes as by_filter
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import (
     pool_changes,
@@ -61,7 +61,7 @@ def test_a_running_cluster_gets_what_it_lacks_and_loses_arguments_that_are_gone(
     ]
     # By the label: a user may have a MachineConfig of any name.
     theirs = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": {"name": "98-worker-chrony"}}
-    gone = {**theirs, "metadata": {"name": "98-worker-kernel-arguments", "uid": "2", "labels": {OWNED: "true"}}}
+    gone = {**theirs, "metadata": {"name": "98-worker-kernel-arguments", "uid": "2", "labels": {MANAGED: "true"}}}
     other_pool = {"apiVersion": "v1", "kind": "MachineConfigPool", "metadata": {"name": "storage"}}
     assert pool_changes(desired, []) == {"present": desired, "absent": []}
     assert pool_changes(desired, [*as_the_cluster_has_it, theirs, other_pool]) == {"present": [], "absent": []}
@@ -71,7 +71,7 @@ def test_a_running_cluster_gets_what_it_lacks_and_loses_arguments_that_are_gone(
 
 
 def test_the_arguments_of_a_control_plane_that_is_not_managed_stay() -> None:
-    metadata = {"name": "98-master-kernel-arguments", "labels": {OWNED: "true"}}
+    metadata = {"name": "98-master-kernel-arguments", "labels": {MANAGED: "true"}}
     masters = {"apiVersion": "v1", "kind": "MachineConfig", "metadata": metadata}
     assert by_filter([], [], [masters])["absent"] == []
     assert by_filter([], [machine("m", "")], [masters])["absent"] == [{**masters, "metadata": {"name": metadata["name"]}}]

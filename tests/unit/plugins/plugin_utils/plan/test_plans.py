@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import Owner, cluster_dns_records
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import RECORD
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Request
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan import install as install_plan
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan import scale as scale_plan
@@ -68,7 +68,7 @@ def node(name: str, **more: Any) -> dict[str, Any]:
 
 
 def object_of(row: dict[str, Any]) -> dict[str, Any]:
-    return {"metadata": {"name": row["name"], "labels": {"tier": "silver"}, "annotations": {RECORD: "{}"}}, "spec": {}}
+    return {"metadata": {"name": row["name"], "labels": {"tier": "silver"}, "annotations": {MANAGED: "{}"}}, "spec": {}}
 
 
 def desired(*workers: dict[str, Any], **more: Any) -> Desired:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.vlan import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import with_network
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import (
     address_in,
     cluster_gateway,
     cluster_vlan,
     gateway_kind,
     gateway_subnet,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import with_network
 
 VLAN = {"id": "5f1d3910-2059-4737-8e7d-d4907cfbf27f", "vxlan": 1000}
 GATEWAY = "2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10"

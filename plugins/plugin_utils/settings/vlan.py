@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The VLAN of a cluster: its gateway, its subnet, and the addresses of machines in it.
 
-Note that this module util is private to the collection: it may change without notice.
+Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ OWN_GATEWAYS = ("private", "public")
 """Kinds of gateways that the cluster creates in its VLAN."""
 
 LAYER_2 = "layer2"
-
-GATEWAY_SIZES = (8, 16, 32, 64, 128)
-"""How many addresses the subnet of a gateway may have, private or public (vendor's OpenAPI text and pages)."""
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MALFORMED: tuple[Any, ...] = (None, "", "soon", 0, [], {}, "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+23:59")
 PLUGINS = Path(__file__).resolve().parents[4] / "plugins"
 
 
@@ -24,7 +25,7 @@ PLUGINS = Path(__file__).resolve().parents[4] / "plugins"
         ("2026-03-01T12:00:00.250000Z", NOON + timedelta(milliseconds=250)),
         (datetime(2026, 3, 1, 12), NOON),
         (datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2))), NOON),
-        *((value, None) for value in (None, "", "soon", 0, [], {}, "2026-13-01T00:00:00Z", "0001-01-01T00:00:00+23:59")),
+        *((malformed, None) for malformed in MALFORMED),
     ],
 )
 def test_a_time_is_read_in_utc_or_not_at_all(value: Any, moment: datetime | None) -> None:

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import render
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import render
 from sandbox.openshift.installer import catalogue, cli
 
 TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "install_configs.yml").read_text(encoding="utf-8"))

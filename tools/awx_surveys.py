@@ -19,13 +19,13 @@ import yaml
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variable import Variable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import Variable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 FILE = Path(__file__).resolve().parents[1] / "playbooks" / "vars" / "awx_surveys.yml"
 HEAD = """\
 ---
-# Made by `python -m tools.awx_surveys` from plugins/module_utils/base/variables.py.
+# Made by `python -m tools.awx_surveys` from plugins/plugin_utils/settings/variables.py.
 """
 _SIZES = ("openshift_pool_sizes",)
 _REMOVAL = ("openshift_least_workers", "openshift_drain_timeout", "openshift_leave_undrained")

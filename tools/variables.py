@@ -1,4 +1,4 @@
-"""Writes what follows from the table of variables, plugins/module_utils/base/variables.py: ``python -m tools.variables``.
+"""Writes what follows from the table of variables, plugins/plugin_utils/settings/variables.py: ``python -m tools.variables``.
 
 These are, for each role, its defaults, the options in its argument specs that carry a variable, and the table in its README; and the page
 docs/generated/variables.md. An option that carries no variable is declared in the argument specs of its role.
@@ -20,8 +20,8 @@ import yaml
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variable import Variable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import COMPUTED_OPTIONS, SECTIONS, VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import Variable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import COMPUTED_OPTIONS, SECTIONS, VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "variables.md"
@@ -34,14 +34,14 @@ WIDTH = 140
 OPTION = re.compile(r"^      (?P<name>\w+):(?P<anchor> &\w+)?$")
 DEFAULTS_HEAD = """\
 ---
-# Made by `python -m tools.variables` from plugins/module_utils/base/variables.py and meta/argument_specs.yml, which has all texts.
+# Made by `python -m tools.variables` from plugins/plugin_utils/settings/variables.py and meta/argument_specs.yml, which has all texts.
 """
 README_TABLE = ("| variable | meaning | default |", "| --- | --- | --- |")
 PAGE_TABLE = ("| variable | type | default | meaning |", "| --- | --- | --- | --- |")
 PAGE_HEAD = """\
 # All variables
 
-<!-- Made by `python -m tools.variables` from plugins/module_utils/base/variables.py, which tests/docs/test_variables.py holds. -->
+<!-- Made by `python -m tools.variables` from plugins/plugin_utils/settings/variables.py, which tests/docs/test_variables.py holds. -->
 
 The variables that an inventory can set, for all hosts unless the text says otherwise. [install.md](../install.md) and
 [day2.md](../day2.md) show how they are used together. Each role has options of its own for them, for playbooks that use a role alone:

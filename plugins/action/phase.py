@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from ansible import constants
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import begin_record, record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._phases import begin, heading, is_idle
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.phases import begin, heading, is_idle
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
 
 
 class ActionModule(PrintingAction):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
 
 LONGEST = 2000
 """Characters of one line: a long error still fits."""

@@ -17,10 +17,14 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import POLICY_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import end_record, read_record, record
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import POLICY_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._commands import Caller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.notices import display_warning
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.folders import kept_place
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.failure import (
     describe,
     kept_result,
     short,
@@ -30,11 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._failure i
     what_next,
     where_bundle,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import kept_place
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._notices import display_warning
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page, status_page
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_file import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.files import (
     MODE,
     PRIVATE,
     ReportError,
@@ -42,11 +42,11 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._report_fi
     run_report_file,
     write_report,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._run_report import run_report
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._screen import show
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import status_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status_lines import failing_groups, status_lines
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._summary import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.pages import run_page, status_page
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.run_report import run_report
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status import status_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status_lines import failing_groups, status_lines
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.summary import (
     access_lines,
     brief,
     cluster_lines,

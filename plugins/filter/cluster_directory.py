@@ -58,14 +58,14 @@ from typing import Any
 
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _folders
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder import folders
 
 
 def cluster_directory(directory: str, name: str, domain: str, clusters: str = "") -> str:
     """Return the folder of a cluster's files."""
     current, home = Path.cwd(), Path.home()
-    beside = _folders.clusters_directory(str(clusters or ""), constants.CONFIG_FILE, current, home)
-    return str(_folders.cluster_directory(str(directory or ""), f"{name}.{domain}", beside, current, home))
+    beside = folders.clusters_directory(str(clusters or ""), constants.CONFIG_FILE, current, home)
+    return str(folders.cluster_directory(str(directory or ""), f"{name}.{domain}", beside, current, home))
 
 
 class FilterModule:

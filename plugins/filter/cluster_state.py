@@ -93,8 +93,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import (
     MACHINE_NETWORKS,
     api_addresses,
     reachable_addresses,

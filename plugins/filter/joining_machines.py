@@ -80,8 +80,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines as machines_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_pointer import labels_of_administrators
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import joining_machines as machines_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import labels_of_administrators
 
 
 def joining_machines(

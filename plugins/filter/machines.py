@@ -170,18 +170,19 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from jinja2.exceptions import UndefinedError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import (
-    DEVICE_OPTIONS,
-    REFUSED_DEVICE_OPTIONS,
-    VARIABLES,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import POOL_TAG
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import ROLES
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result, option_problems
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import ROLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import INGRESS_LABEL
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import DEFAULT_POOL
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import INGRESS_LABEL
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
+    HOST_DEVICE_OPTIONS,
+    REFUSED_DEVICE_OPTIONS,
+    VARIABLES,
+)
 
-DEFAULT_POOL = "worker"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TEXTS = ("plan", "metro", "operating_system")
 INSTALL_DEVICE = re.compile(r"/dev/\S+|(smallest|largest)( (nvme|ssd|hdd))?")
@@ -215,7 +216,7 @@ HINT_FORMS = {
 }
 """Hints that match no disk unless they have this form."""
 TYPE_NAMES = {str: "a string (in quotes)", int: "an integer above 0", bool: "true or false"}
-FURTHER = tuple(option for option in DEVICE_OPTIONS if option not in (*TEXTS, "tags"))
+FURTHER = tuple(option for option in HOST_DEVICE_OPTIONS if option not in (*TEXTS, "tags"))
 SPEC_KEYS = ("type", "elements", "choices", "no_log", "options")
 CHECKED = {
     f"metal_{name}": {key: value for key, value in MACHINE_OPTIONS[name].items() if key in SPEC_KEYS}
@@ -505,7 +506,7 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     pool = host.pool(pools) if role == "worker" else None
     tags = host.texts("metal_tags")
     if pool not in (None, DEFAULT_POOL):
-        tags = list(dict.fromkeys([*tags, f"openshift-pool={pool}"]))
+        tags = list(dict.fromkeys([*tags, f"{POOL_TAG}{pool}"]))
     machine: dict[str, Any] = {
         "hostname": host.hostname(),
         "inventory_hostname": host.name,

@@ -62,7 +62,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pools import pool_hosts as hosts_with_sizes
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import pool_hosts as hosts_with_sizes
 
 
 def pool_hosts(groups: Any, sizes: Any) -> dict[str, list[Any]]:

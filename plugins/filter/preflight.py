@@ -176,9 +176,9 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import LIBRARY_ERROR
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.report import judge
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import judge
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import LIBRARY_ERROR
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 
 def variable_errors(given: Mapping[str, Any]) -> list[str]:

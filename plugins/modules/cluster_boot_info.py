@@ -110,8 +110,8 @@ boot:
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.info import poll_boot_info
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_info import poll_boot_info
 
 OPTIONS = Options({"pools": {"type": "list", "elements": "str", "default": ["worker"]}})
 

@@ -358,16 +358,16 @@ console_url:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.readiness import RESOURCES, ObjectWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     CONDITIONS,
     check_condition,
     failed_only,
     stages_of,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.readiness import RESOURCES, ObjectWatch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
 
 OPTIONS = Options(
     {

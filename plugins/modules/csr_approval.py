@@ -325,12 +325,12 @@ waiting:
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import skipped_nodes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import POLICY_OPTIONS, policy
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import MACHINE_WATCH_OPTIONS, MachineWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import skipped_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.approval import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import POLICY_OPTIONS, policy
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
 
 OPTIONS = Options(
     {

@@ -114,8 +114,8 @@ blockers:
   sample: []
 """
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import ETCD_INFO_OPTIONS, EtcdInfo
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import ETCD_INFO_OPTIONS, EtcdInfo
 
 
 def main() -> None:

@@ -73,8 +73,8 @@ deleted_secrets:
   sample: [etcd-peer-master-1.demo.metal.test]
 """
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import ETCD_MEMBER_OPTIONS, MemberRemoval
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import ETCD_MEMBER_OPTIONS, MemberRemoval
 
 
 def main() -> None:

@@ -177,8 +177,8 @@ failure:
     request_id: 1f4c1e6a0b6d4c0b
 """
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
 
 
 def main() -> None:

@@ -158,7 +158,7 @@ absent:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_drain import Drain
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drain import Drain
 
 OPTIONS = Options(
     {

@@ -122,7 +122,7 @@ nodes:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import list_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import list_nodes
 
 
 def main() -> None:

@@ -140,7 +140,7 @@ foreign_provider_ids:
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import NODE_OWNERSHIP_OPTIONS, Ownership
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import NODE_OWNERSHIP_OPTIONS, Ownership
 
 
 def main() -> None:

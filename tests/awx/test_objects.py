@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.controller import TOKEN, Controller, ForbiddenError
 from tests.awx.objects import RefusedError, container_environment, inject, read_objects

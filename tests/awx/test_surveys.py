@@ -17,8 +17,8 @@ import yaml
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.rule import rule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.awx import survey_answers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.jobs import Variables, unsafe
 from tests.awx.objects import Item, RefusedError, inject, launched, read_objects, survey_of

@@ -14,7 +14,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import OWN_KEY
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import OWN_KEY
 from tests.unit.plugins.module_utils.csr_cases import CASES, SERVING, Case
 from tests.unit.plugins.module_utils.test_csr import judged_case
 

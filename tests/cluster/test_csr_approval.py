@@ -23,8 +23,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Past
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import to_text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Past
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import to_text
 from tests.cluster.conftest import ROOT, Play
 from tests.cluster.control_plane import (
     ADDRESS,

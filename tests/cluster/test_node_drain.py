@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, BUDGETS, NODES, ControlPlane
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import metallb_changes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.olm import operator_subscription
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import lvm_cluster
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.olm import operator_subscription
 from sandbox.openshift.binaries import Binaries, BinariesError, cache_folder, ensure_binaries
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.cluster.control_plane import ControlPlane

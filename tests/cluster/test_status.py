@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._status import status_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status import status_of
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import collect
 from tests.cluster.control_plane import NODES, ControlPlane
 from tests.unit.plugins.module_utils.csr_cases import client, made

@@ -19,7 +19,7 @@ from typing import Any
 from ansible.plugins import connection
 
 try:
-    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._module_process import run_in_fork
+    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import run_in_fork
 except ImportError:  # run where the collection is not on Ansible's path
     run_in_fork = None  # type: ignore[assignment]
 

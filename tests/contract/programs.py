@@ -22,8 +22,10 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import cluster as cluster_client
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import metal as metal_client
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import approval as joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import watch as csr_watch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import csr_watch, joining, node_ownership
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes import ownership as node_ownership
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ import httpx
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import HOST_DEVICE_OPTIONS
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import WAIT
@@ -156,7 +156,7 @@ def test_every_option_of_a_pool_is_in_the_body_of_its_order(
 ) -> None:
     sandbox.call("POST", "hardware_reservations", json={"count": 1, "metro": "da"})
     pools = {**POOLS, "keyed": {**POOLS["keyed"], **keys}}
-    assert {name for options in pools.values() for name in options} == set(DEVICE_OPTIONS)
+    assert {name for options in pools.values() for name in options} == set(HOST_DEVICE_OPTIONS)
     (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory(pools)), encoding="utf-8")
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play(tmp_path)], sort_keys=False), encoding="utf-8")
     done = subprocess.run(

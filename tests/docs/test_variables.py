@@ -11,7 +11,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import HOST_DEVICE_OPTIONS, VARIABLES
 from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
 TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml") if path.parent.name != "vars")
@@ -32,7 +32,7 @@ def test_what_is_committed_is_what_is_generated(path: Path) -> None:
 
 
 def test_every_variable_and_option_has_a_text() -> None:
-    devices = {f"metal_{name}" for name in DEVICE_OPTIONS}
+    devices = {f"metal_{name}" for name in HOST_DEVICE_OPTIONS}
     assert {name for name, variable in VARIABLES.items() if not variable.text} == devices
     assert not [name for role in ROLES for name, spec in options(role).items() if not spec.get("description")]
 

@@ -12,8 +12,8 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import HINTS, INSTALL_DEVICE, machines
 from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import variable_errors
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import CONSOLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import CONSOLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.openshift.assets import files_of
 
 from .conftest import Role

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import metallb_changes
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
 from sandbox.openshift.binaries import ensure_binaries, go_command
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.cluster.olm import DEFINITIONS

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import node_firewall
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import node_firewall
 from tests.network.namespaces import Namespace, namespaces
 from tests.systemd import check_units
 

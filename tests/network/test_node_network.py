@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
     node_network,
     with_bootstrap_network,
 )

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import final_config
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import cluster_manifests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import final_config
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import cluster_manifests
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
     NODE_ADDRESS,
     with_bootstrap_network,
 )

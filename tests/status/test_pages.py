@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._pages import run_page, status_page
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.pages import run_page, status_page
 from tests.status import browser
-from tests.unit.plugins.plugin_utils.test_run_report import STATUS, report
+from tests.unit.plugins.plugin_utils.report.test_run_report import STATUS, report
 
 pytestmark = pytest.mark.debian("chromium-headless-shell")
 

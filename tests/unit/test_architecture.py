@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,21 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "equinix_metal.openshift"
 PACKAGE = "ansible_collections.equinix_metal.openshift.plugins."
 
-LAYERS = ("base", "clients", "metal", "machines", "lock", "openshift", "preflight", "frame")
+LAYERS = ("base", "clients", "metal", "machines", "lock", "nodes", "joining", "etcd", "release", "cluster", "boot", "frame")
 """The folders of module_utils: each imports only those before it, and itself."""
+CONTROLLER_LAYERS = (
+    *("settings", "programs", "install_config", "manifests", "services", "cluster_folder", "boot", "machines", "plan", "preflight"),
+    *("rules", "world", "actions", "report"),
+)
+"""The folders of plugin_utils, in the same way. Those before ``rules`` are pure; only ``world`` has clients."""
+LIBRARIES = {
+    "settings": {"netaddr"},
+    "install_config": {"netaddr"},
+    "manifests": {"yaml"},
+    # Of Ansible its vault, which encrypts the archive.
+    "cluster_folder": {"yaml", "ansible"},
+}
+"""What the pure folders of plugin_utils import beside Python's own library."""
 EDGES = {
     "clients.metal": "packet",
     "clients.cluster": "kubernetes",
@@ -38,6 +51,7 @@ EDGES = {
 """The only importers of their libraries."""
 
 MODULE_UTILS = sorted((ROOT / "plugins" / "module_utils").rglob("[a-z]*.py"))
+PLUGIN_UTILS = sorted((ROOT / "plugins" / "plugin_utils").rglob("[a-z]*.py"))
 MODULES = sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py"))
 PLUGINS = sorted((ROOT / "plugins").rglob("*.py"))
 SANDBOX = sorted((ROOT / "sandbox").rglob("*.py"))
@@ -78,10 +92,17 @@ def imports(path: Path, *, for_types: bool = False) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
-def own_utils(path: Path) -> set[str]:
-    """Which module_utils of this collection ``path`` imports at run time, such as ``base.errors``."""
-    prefix = PACKAGE + "module_utils."
+def own_utils(path: Path, kind: str = "module_utils") -> set[str]:
+    """Which module_utils (or plugin_utils) of this collection ``path`` imports at run time, such as ``base.errors``."""
+    prefix = f"{PACKAGE}{kind}."
     return {name.removeprefix(prefix) for name in imports(path) if name.startswith(prefix)}
+
+
+def files_of(names: Iterable[str]) -> set[Path]:
+    """The files of these module_utils. Of ``base.errors.CollectionError`` the last part is a name in the file."""
+    root = ROOT / "plugins" / "module_utils"
+    candidates = (root.joinpath(*part.split(".")).with_suffix(".py") for name in names for part in (name, name.rpartition(".")[0]))
+    return {path for path in candidates if path.is_file()}
 
 
 def folder(name: str) -> str:
@@ -142,6 +163,39 @@ def test_resources_of_the_metal_api_import_core_and_those_registered_before_them
 
 def test_every_file_of_module_utils_is_in_a_layer() -> None:
     assert {path.relative_to(ROOT / "plugins" / "module_utils").parts[0] for path in MODULE_UTILS} == set(LAYERS)
+
+
+def test_module_utils_are_what_modules_import() -> None:
+    """Of what no module imports the place is plugin_utils. An import inside a function counts; one for types alone does not.
+
+    Nor does ``importlib``: Ansible sends a module with the files that its import statements name.
+    """
+    pending, reached = set(MODULES), set[Path]()
+    while pending:
+        found = files_of(own_utils(pending.pop())) - reached
+        reached |= found
+        pending |= found
+    assert sorted(by_name(path) for path in set(MODULE_UTILS) - reached) == []
+
+
+@pytest.mark.parametrize("path", [*MODULES, *MODULE_UTILS], ids=by_name)
+def test_what_runs_as_a_module_imports_no_plugin_utils(path: Path) -> None:
+    # Ansible does not send them with a module.
+    assert own_utils(path, "plugin_utils") == set()
+
+
+def test_every_file_of_plugin_utils_is_in_a_layer() -> None:
+    assert {path.relative_to(ROOT / "plugins" / "plugin_utils").parts[0] for path in PLUGIN_UTILS} == set(CONTROLLER_LAYERS)
+
+
+@pytest.mark.parametrize("path", PLUGIN_UTILS, ids=by_name)
+def test_plugin_utils_import_only_what_lies_below(path: Path) -> None:
+    here = folder(dotted(path).rpartition("plugin_utils.")[2])
+    assert {folder(name) for name in own_utils(path, "plugin_utils")} <= set(CONTROLLER_LAYERS[: CONTROLLER_LAYERS.index(here) + 1])
+    used = {folder(name) for name in own_utils(path)}
+    assert here == "world" or not used & {"clients", "frame"}, "pure: clients arrive as arguments"
+    if CONTROLLER_LAYERS.index(here) < CONTROLLER_LAYERS.index("rules"):
+        assert others(path) <= LIBRARIES.get(here, set()), "pure: clients arrive as arguments"
 
 
 @pytest.mark.parametrize("path", MODULE_UTILS, ids=by_name)

@@ -20,7 +20,12 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.redaction import REDACTED, Redactor, is_secret_name, secrets_in
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.redaction import (
+    REDACTED,
+    Redactor,
+    is_secret_name,
+    secrets_in,
+)
 
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "gather" / "files" / "bundle.py"
 _spec = importlib.util.spec_from_file_location("bundle", PROGRAM)

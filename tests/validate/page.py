@@ -8,7 +8,7 @@ from pathlib import Path
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.checks import CHECKS
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS
 from tests.validate.cases import PLAYED, Case, read
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "validation.md"
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "validation.
 HEAD = """\
 # What is checked before anything is ordered
 
-<!-- Made by `python -m tests.validate.page` from plugins/module_utils/preflight/checks.py and from cases.yml and played.yml in
+<!-- Made by `python -m tests.validate.page` from plugins/plugin_utils/preflight/checks.py and from cases.yml and played.yml in
      tests/validate, which test_cases.py and test_played.py check. -->
 
 `ansible-playbook playbooks/validate.yml` prints this report, and `install.yml` and `scale.yml` begin with it. All checks run and are

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.installer_log import read
 from tests.install_configs import InstallConfigCase, cases
 from tests.validate.cases import Case
 from tests.validate.test_cases import report

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection writes into objects of the Kubernetes API: the name of its field manager, times, and the device of a Node.
+"""What this collection writes into objects of the Kubernetes API: the name of its field manager, annotations, and the device of a Node.
 
 Note that this module util is private to the collection: it may change without notice.
 """
@@ -9,7 +9,6 @@ Note that this module util is private to the collection: it may change without n
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
@@ -20,28 +19,15 @@ FIELD_OWNER = "equinix_metal.openshift"
 DEVICE = "equinix-metal.openshift/device"
 """Annotation of a Node with the id of the device that it runs on."""
 
+MANAGED = "equinix-metal.openshift/managed"
+"""Of objects in the cluster that follow the inventory: as a label its value is ``true``, as an annotation it is what was set for the
+inventory (of a Node labels, annotations and taints, JSON; of an IngressController fields of its spec, separated by commas)."""
+
 PROVIDER = "equinixmetal://"
 """Beginning of ``spec.providerID`` of a Node on a device, as cloud-provider-equinix-metal writes it; the id of the device follows."""
 
 _PROVIDER_ID = re.compile(r"(?:equinixmetal|packet)://(?P<device>[^/]+)")
 """Older releases of that cloud provider wrote ``packet://``."""
-
-
-def timestamp(moment: datetime) -> str:
-    """Return a time as the Kubernetes API writes it."""
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def time_of(value: Any) -> datetime | None:
-    """Return an RFC 3339 time of either API as an aware datetime; None if it is malformed. Without a zone it is UTC (Metal API)."""
-    if isinstance(value, datetime):
-        moment = value
-    else:
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def device_of_provider_id(provider_id: str) -> str:

@@ -22,6 +22,9 @@ NODE_ROLES = ("bootstrap", "control-plane", "worker")
 INFRA_TAG = "openshift-infra-id="
 """Prefix of the tag with the installer's infraID, on devices created from its Ignition files. It is unique for each install."""
 
+POOL_TAG = "openshift-pool="
+"""Prefix of the tag with the pool of a worker; without this tag a worker is of the pool ``worker``."""
+
 VLAN_TAG = "openshift-vlan="
 """Prefix of the tag with the number of the VLAN that a node is in. The node reads this tag and the next two from its metadata."""
 

@@ -37,6 +37,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kuber
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import (
     Connection,
     Execution,
@@ -434,7 +435,7 @@ class ClusterClient:
         one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
         Kubernetes API").
         """
-        now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = timestamp(self.now())
         condition = {"type": kind, "status": "True", "reason": reason, "message": message, "lastUpdateTime": now}
         body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
         path = f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval"

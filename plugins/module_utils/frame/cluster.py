@@ -25,8 +25,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import WEBSOCKET_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 
 CLUSTER_OPTIONS = Options(
     {

@@ -23,9 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import (
     Owner,
     expanded,
     ownership_name,
@@ -34,6 +32,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     to_read,
     unresolved,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
 
 
 class Client(Protocol):

@@ -40,8 +40,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirr
     get,
     installer_version,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.keyring import keyring_name
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_name
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
     CHECKSUMS,
     MIRRORS,
     MULTI,

@@ -20,9 +20,9 @@ from urllib.error import HTTPError, URLError
 from ansible.module_utils.urls import open_url
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.keyring import keyring_bytes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import Installer, read_version
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import Verdict, command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_bytes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.signature import Verdict, command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import Installer, read_version
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""

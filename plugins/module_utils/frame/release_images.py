@@ -17,7 +17,7 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.registry import Connection, RegistryClient, RegistryError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_images import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import (
     Image,
     ImageError,
     Missing,

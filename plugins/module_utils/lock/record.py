@@ -35,6 +35,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, boot_id, pid_namespace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG, tag_values
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 
 LOCK_TAG = f"{ROLE_TAG}lock"
 SCOPE_TAG = "openshift-lock-of="
@@ -175,7 +176,7 @@ def read_lock(identity: str, tags: Sequence[str], created_at: str | None, *, lif
     seconds = _seconds(values.get("lifetime")) or lifetime
     # A lifetime is at least four times the limit (lifetime_for).
     limit = _seconds(values.get("limit")) or seconds / 4
-    return Lock(identity, holder, time_of(values.get("since") or created_at), time_of(values.get("renewed")), seconds, limit)
+    return Lock(identity, holder, epoch_of(values.get("since") or created_at), epoch_of(values.get("renewed")), seconds, limit)
 
 
 def _seconds(text: str | None) -> float | None:
@@ -202,18 +203,15 @@ def scope_tags(tags: Sequence[str]) -> list[str]:
 def time_text(moment: float | None) -> str:
     """Return a time in the API's format; empty for None and for a time outside the calendar."""
     try:
-        return "" if moment is None else datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return "" if moment is None else timestamp(datetime.fromtimestamp(moment, UTC))
     except (ValueError, OverflowError, OSError):
         return ""
 
 
-def time_of(text: Any) -> float | None:
+def epoch_of(text: Any) -> float | None:
     """Return a time of the API in seconds since 1970; None for a malformed one."""
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
+    moment = time_of(text)
+    return None if moment is None else moment.timestamp()
 
 
 def _user_and_host() -> str:

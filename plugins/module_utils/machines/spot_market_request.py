@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
     identifier,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS, state_text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
@@ -202,7 +203,7 @@ class SpotMarketRequest(Resource):
         if len(active) >= least:
             return []
         end = normal_time(current.get("end_at"))
-        if not devices and end and end <= datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"):
+        if not devices and end and end <= timestamp(datetime.now(UTC)):
             raise CollectionError(f"{self.title} ({current.get('id')}) ended at {end} without its devices. Delete it and create another")
         if not devices:
             return [f"{self.title} has none of at least {least} devices: the price is too low, or there is no capacity"]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
 
-PRIVATE_SIZES = (8, 16, 32, 64, 128)
-"""How many addresses a private subnet may have (vendor's OpenAPI text)."""
+SUBNET_SIZES = (8, 16, 32, 64, 128)
+"""How many addresses the subnet of a gateway may have, private or public (vendor's OpenAPI text and pages)."""
 
 _ANOTHER = "delete it and create another"
 
@@ -52,7 +52,7 @@ ATTRIBUTES = (
     attribute.link("ip_reservation_id", "ip_reservation", immutable=f"a gateway keeps its block: {_ANOTHER}"),
     Attribute(
         name="private_ipv4_subnet_size",
-        option={"type": "int", "choices": list(PRIVATE_SIZES)},
+        option={"type": "int", "choices": list(SUBNET_SIZES)},
         read=private_size,
         written=lambda size: {"ip_reservation": {"type": "private_ipv4", "cidr": 33 - size.bit_length()}},
         immutable=f"a gateway keeps its subnet: {_ANOTHER}",

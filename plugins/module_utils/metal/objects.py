@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
@@ -85,12 +85,8 @@ def normal_time(value: Any) -> str | None:
     """Return a time as the API writes it; without a zone it is UTC (vendor's OpenAPI text). Another text is returned unchanged."""
     if not isinstance(value, str) or not value:
         return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return value
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = time_of(value)
+    return value if moment is None else timestamp(moment)
 
 
 def filter_tag(tags: Iterable[str]) -> str | None:

@@ -14,7 +14,7 @@ from typing import Any
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import devices_by_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import devices_by_node
 
 __all__ = ["lines", "problem"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import boot_files
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot import files as boot_files
 
 __all__ = ["bootstrap_pointer", "contents", "files", "live_images", "unsigned"]
 

@@ -14,7 +14,7 @@ from stat import S_IMODE, S_ISREG
 
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils import _folders
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder import folders
 
 __all__ = ["clusters_directory", "installer_cache", "is_private_file", "run_directory"]
 
@@ -24,7 +24,7 @@ MODE = 0o600
 
 def clusters_directory(directory: str) -> str:
     """Return the folder with the folders of all clusters: the given one, else ``clusters`` beside the ansible.cfg in use."""
-    return str(_folders.clusters_directory(str(directory or ""), constants.CONFIG_FILE, Path.cwd(), Path.home()))
+    return str(folders.clusters_directory(str(directory or ""), constants.CONFIG_FILE, Path.cwd(), Path.home()))
 
 
 def run_directory(name: str) -> str:

@@ -18,20 +18,20 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import installer_log as log
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import read_stream
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import identity_problem
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import with_bootstrap_time_servers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import (
     cluster_manifests as manifests,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.chrony import with_bootstrap_time_servers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import (
     with_bootstrap_firewall,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_network import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
     with_bootstrap_network,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import identity_problem
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import read_stream
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._manifest_images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs import installer_log as log
 
 try:
     from cryptography import x509

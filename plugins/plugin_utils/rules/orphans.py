@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of
 
 __all__ = ["lines", "removal_plan", "without_folder"]
 
@@ -88,30 +89,22 @@ def _reasons(name: str, cluster: Mapping[str, Any] | None, directory: str, min_a
     if has_folder(name, directory):
         yield f"it has a folder in {directory}. Use destroy.yml, which deletes its DNS records and files, too"
     for lock in cluster.get("locks") or []:
-        end = _time(lock.get("expires_at"))
+        end = time_of(lock.get("expires_at"))
         if end is None or end > now:
             who = f"{lock.get('operation')} of {lock.get('holder')}"
             yield f"its lock {printable(lock.get('id'), 64)} is held by {printable(who, 200)}. Wait for the end of that run"
-    created = [_time(each.get("created_at")) for kind in KINDS for each in cluster.get(kind) or []]
+    created = [time_of(each.get("created_at")) for kind in KINDS for each in cluster.get(kind) or []]
     if any(time is None for time in created):
         yield "the age of an object is unknown. Delete it by its id"
     youngest = max((time for time in created if time is not None), default=None)
     if youngest is not None and (now - youngest).total_seconds() < min_age:
         yield (
-            f"its newest object was created at {youngest:%Y-%m-%dT%H:%M:%SZ}, less than openshift_orphans_min_age ({min_age} s) ago."
+            f"its newest object was created at {timestamp(youngest)}, less than openshift_orphans_min_age ({min_age} s) ago."
             " Run this playbook again later, or set a lower age"
         )
     locked = [printable(device.get("hostname"), 100) for device in cluster.get("devices") or [] if device.get("locked")]
     if locked:
         yield f"{', '.join(locked)} is locked against deletion. Unlock it with equinix_metal.openshift.metal_device and locked: false"
-
-
-def _time(value: Any) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(str(value or ""))
-    except ValueError:
-        return None
-    return found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
 
 
 def removal_plan(  # noqa: PLR0913 - the options of the rule, passed by keyword

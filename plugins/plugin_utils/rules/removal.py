@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import state_problem as problem_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.destroy import plan_destroy
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal import removal_request
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.removal_plan import plan_removal
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.replacement import names_of as names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import state_problem as problem_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import removal_request
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal_plan import plan_removal
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of as names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.destroy import plan_destroy
 
 __all__ = ["destroy_plan", "may_prompt", "names", "plan", "state_problem"]
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import image_registry
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services import olm
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.lvms import lvm_cluster
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.metallb import metallb_changes
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services import image_registry, olm
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import lvm_cluster
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
 
 __all__ = ["lvm_cluster", "metallb_changes", "operator_subscription", "registry_changes"]
 

@@ -19,13 +19,9 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.machine_config import OWNED
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import ROLE
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import read_operator
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     View,
     ca_certificates,
     cluster_id_of,
@@ -34,8 +30,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     pools_updated,
     version_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import read_routers
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._kubeconfig import certificates_of, unique_certificates
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import read_operator
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import node_rows, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import certificates_of, unique_certificates
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import ROLE
 
 MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 
@@ -146,7 +146,7 @@ def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable
 
 def _is_ours(config: Mapping[str, Any]) -> bool:
     """Return whether it is a MachineConfigPool, or a MachineConfig with our label: those of the release are large."""
-    return config.get("kind") == "MachineConfigPool" or OWNED in mapping(mapping(config.get("metadata")).get("labels"))
+    return config.get("kind") == "MachineConfigPool" or MANAGED in mapping(mapping(config.get("metadata")).get("labels"))
 
 
 def _shortened(config: Mapping[str, Any]) -> dict[str, Any]:

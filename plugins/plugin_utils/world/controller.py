@@ -30,12 +30,12 @@ from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import ignored_files, manifests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cloud_controller import has_cloud_controller
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.folders import is_in_job_folder
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cloud_controller import has_cloud_controller
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
     has_ingress_controller,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import url_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import is_in_job_folder
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import url_of
 
 LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
 """What modules import: of requirements.txt, but for what single DNS providers and publishing methods need."""

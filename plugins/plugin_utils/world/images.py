@@ -21,10 +21,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import release_images
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_images import image, is_mirrored
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._manifest_images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import image, is_mirrored
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
 
 _PULL_FROM = re.compile(r"^Pull From:\s+(\S+)$", re.MULTILINE)
 

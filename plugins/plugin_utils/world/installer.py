@@ -23,9 +23,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.installer import InstallerFiles
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.install_config.rendering import InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.installer_log import read
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
     MULTI,
     archives_in,
     channel_problem,
@@ -33,7 +31,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     is_release,
     read_pin,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.installer_log import read
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import installer_cache
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.mirror import installer_version, path
 

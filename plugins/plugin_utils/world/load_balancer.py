@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+
 API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 APPS_PORTS = (443, 80)
 FOREIGN_API_PORTS = (API_PORT, MACHINE_CONFIG_PORT)
@@ -23,7 +25,7 @@ FOREIGN_API_PORTS = (API_PORT, MACHINE_CONFIG_PORT)
 def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``load_balancer``: ``own``, and ``results``, each with address, port and answer: ``open``, ``refused`` or ``silent``."""
     devices = (readings.get("devices") or {}).get("devices") or []
-    own = [device["addresses"]["public_ipv4"] for device in devices if "openshift-role=load-balancer" in device["tags"]]
+    own = [device["addresses"]["public_ipv4"] for device in devices if f"{ROLE_TAG}load-balancer" in device["tags"]]
     if any(own):
         endpoints = [(address, port) for address in own if address for port in (API_PORT, *APPS_PORTS)]
     elif settings["load_balancer"] == "external":

@@ -15,7 +15,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import METADATA_HOST, PACKET
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import METADATA_HOST, PACKET
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.names import nodes_resolver
 
 HTTPS = 443

@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.objects import CLUSTER_INFO_OPTIONS, find_clusters
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
@@ -49,13 +50,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.netw
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_objects import CLUSTER_INFO_OPTIONS, find_clusters
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import gateway_kind
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight import plain_network
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.devices import given_blocks, orders_all_keys
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.load_balancer import needs_bgp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.spot import is_spot
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight import plain_network
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.devices import given_blocks, orders_all_keys
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.load_balancer import needs_bgp
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.spot import is_spot
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import gateway_kind
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import metadata
 
 Reading = dict[str, Any]

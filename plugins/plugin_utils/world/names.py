@@ -20,8 +20,8 @@ from ansible.errors import AnsibleLookupError
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSClient
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import ownership_name, to_read
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import PROVIDERS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import ownership_name, to_read
 
 LIBRARY_ERROR: str | None = None
 try:

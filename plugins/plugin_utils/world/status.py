@@ -28,33 +28,32 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.print
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.tls import Endpoint, presented_certificates
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.certificates import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role, joining_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import (
+    Policy,
+    Request,
+    Verdict,
+    assess,
+    decide,
+    policy,
+    remember,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import from_texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import api_addresses, reachable_address
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import named_by_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import node_rows, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster, controller, metal, names
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.certificates import (
     Validity,
     annotated_validity,
     validity_of_der,
     validity_of_pem,
     validity_of_request,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import devices_by_role, joining_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
-    NodeState,
-    Policy,
-    Request,
-    Verdict,
-    assess,
-    decide,
-    node_state,
-    policy,
-    remember,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses, reachable_address
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import named_by_nodes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster, controller, metal, names
 
 SIGNER_NAMESPACES = (
     "openshift-kube-apiserver-operator",

@@ -17,7 +17,7 @@ Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries`
 be read), ``redacted`` (how often something was taken out) and ``deleted``, the older archives. Only what this program has written is
 deleted: a file with such a name that has no such contents stays, and does not count.
 
-What is secret is found by ``plugins/module_utils/base/redaction.py`` of the same collection. Nothing but Python's own library is used,
+What is secret is found by ``plugins/plugin_utils/programs/redaction.py`` of the same collection. Nothing but Python's own library is used,
 since this runs on the computer Ansible runs on.
 """
 
@@ -39,11 +39,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.redaction import Redactor, secrets_in
+    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.redaction import Redactor, secrets_in
     from ansible_collections.equinix_metal.openshift.roles.gather.files.consoles import read_consoles
 else:
     # A program, not a plugin: nothing here loads collections.
-    sys.path += [str(Path(__file__).resolve().parents[3] / "plugins" / "module_utils" / "base"), str(Path(__file__).resolve().parent)]
+    sys.path += [str(Path(__file__).resolve().parents[3] / "plugins" / "plugin_utils" / "programs"), str(Path(__file__).resolve().parent)]
     from consoles import read_consoles
     from redaction import Redactor, secrets_in
 

@@ -22,7 +22,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.node_firewall import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import (
     node_firewall,
     with_bootstrap_firewall,
 )

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.kube_vip import kube_vip as manifests
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.kube_vip import kube_vip as manifests
 from metal_api.core.clock import Clock
 from metal_api.core.machines import Hardware
 from metal_api.listener import Listener

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_info import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.info import (
     boot_images,
     cluster_domain,
     installed_version,
     machine_architectures,
     pointer,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_state import identity_problem
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import identity_problem
 from sandbox.openshift.resources import user_data_secret
 
 CA = "data:text/plain;charset=utf-8;base64,Q0E="

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import (
     Key,
     Owner,
     Record,

@@ -15,8 +15,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import (
     OWN_KEY,
     Alarm,
     Past,
@@ -26,10 +27,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     assess,
     decide,
     missing,
-    node_state,
     policy,
     remember,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
 
 from . import csr_cases as cases
 from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import Alarm, Past, Verdict, alarms
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_history import from_text, from_texts, to_text, to_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_notices import LIMIT, LIMIT_OF_MACHINE, Notices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Alarm, Past, Verdict, alarms
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import from_text, from_texts, to_text, to_texts
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.notices import LIMIT, LIMIT_OF_MACHINE, Notices
 
 from .csr_cases import OTHER, WORKER, client, ips, key, made
 from .test_csr import first, judged, let_in, rules

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import Execution
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import (
     GUARD_OFF,
     REPLACING,
     EtcdInfo,

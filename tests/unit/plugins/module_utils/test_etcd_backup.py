@@ -11,7 +11,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.etcd_backup import Backup, backup_pod
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.backup import Backup, backup_pod
 from tests.unit.plugins.module_utils.test_etcd import Cluster, members
 
 

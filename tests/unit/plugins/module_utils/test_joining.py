@@ -17,10 +17,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift import joining as joining_file
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import assess
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr_watch import Backoff
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.joining import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import approval as joining_file
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.approval import Joining
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import assess
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.watch import Backoff
 
 from . import csr_cases as cases
 from .csr_cases import OTHER, WORKER, client, key, made

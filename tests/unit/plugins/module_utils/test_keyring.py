@@ -8,7 +8,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import check_signature
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.keyring import keyring_bytes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_bytes
 from tests.gpg import gpg
 
 SUMS = b"0123  openshift-install-linux.tar.gz\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError, ServerError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.machine_watch import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import (
     AT_ONCE,
     PAUSE,
     MachineWatch,

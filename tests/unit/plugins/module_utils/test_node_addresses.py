@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_devices import joining_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import joining_machines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import (
     api_addresses,
     node_address,
     node_addresses,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_details import node_details
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import node_details
 
 NODE: dict[str, Any] = {
     "metadata": {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError, ClusterUnreachableError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_drain import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drain import (
     MIRROR,
     NAMED,
     Drain,
@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     read_pod,
     refusal_of,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)

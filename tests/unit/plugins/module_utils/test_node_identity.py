@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, recorded_device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import (
     devices_by_node,
     identify,
     named_by_nodes,
     of_another_device,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
 
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
 

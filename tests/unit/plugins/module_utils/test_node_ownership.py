@@ -9,9 +9,9 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_identity import Identities, read_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_ownership import Ownership, judge
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import Identities, read_devices
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import Ownership, judge
 from tests.unit.plugins.module_utils.fake_client import FakeClient
 
 TAGS = ["openshift-cluster=demo.metal.test"]

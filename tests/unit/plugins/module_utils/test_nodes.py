@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.nodes import CORDONED, UNCORDON, cordon, read_node
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED, UNCORDON, cordon, read_node
 
 AT = datetime(2026, 11, 22, 10, 11, 2, tzinfo=UTC)
 KUBECTL = "kubectl-cordon"

@@ -9,13 +9,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.csr import (
-    NodeState,
-    node_state,
-    pending_client_requests,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.operators import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
     CONDITIONS,
     View,
     failed_only,
@@ -23,6 +18,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     skipped_nodes,
     version_of,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import pending_client_requests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
 
 from .csr_cases import OTHER, WORKER, answered, client, made, serving
 

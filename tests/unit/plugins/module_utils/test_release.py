@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
     ChannelRelease,
     Installer,
     Mirror,

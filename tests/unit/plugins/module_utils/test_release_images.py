@@ -12,7 +12,7 @@ import tarfile
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_images import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import (
     REFERENCES,
     ImageError,
     Missing,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.release_signature import Verdict, command, judge
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.signature import Verdict, command, judge
 from tests.gpg import Gpg, gpg
 
 CONTENT = b"0123456789abcdef  openshift-install-linux-4.20.33.tar.gz\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.routers import may_run_router, read_routers, router_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import may_run_router, read_routers, router_nodes
 
 WORKER = {"node-role.kubernetes.io/worker": "", "kubernetes.io/os": "linux"}
 INFRA = {"key": "node-role.kubernetes.io/infra", "effect": "NoSchedule"}

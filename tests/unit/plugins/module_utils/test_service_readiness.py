@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_services.readiness import (
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.readiness import (
     FAILED_FOR_GOOD,
     RESOURCES,
     ObjectWatch,

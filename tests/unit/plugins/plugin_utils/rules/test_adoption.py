@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.adoption import lines as adoption_lines
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.adoption import problem as adoption_problem
 

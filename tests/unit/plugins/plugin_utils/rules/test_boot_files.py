@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.boot_files import (
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import (
     COMMAND_LINE,
     FINAL_CONFIG,
     boot_contents,
@@ -21,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     boot_urls,
     bootstrap_pointer,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import ORDER_OPTIONS, device_orders
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import ORDER_OPTIONS, device_orders
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import contents, files, live_images, unsigned
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.provision import lines as device_report

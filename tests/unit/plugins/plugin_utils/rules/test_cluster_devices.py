@@ -10,7 +10,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_state import cluster_state
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import cluster_dns_records, zone_lines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records, zone_lines
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import removal_plan as bootstrap_removal
 
 CLUSTER = "demo.metal.test"

@@ -1,0 +1,170 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a running cluster reports about itself that new machines boot from: its identity, version, architecture, boot images and pointers.
+
+A cluster changes all of it: an upgrade replaces the boot images and may replace the CA of the machine config server. Files that the
+installer once wrote do not follow.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import IGNITION_VERSION
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import cluster_id_of, version_of
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+
+INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
+CLUSTER_DNS = "/apis/config.openshift.io/v1/dnses/cluster"
+CLUSTER_NETWORK = "/apis/config.openshift.io/v1/networks/cluster"
+BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
+USER_DATA = "/api/v1/namespaces/openshift-machine-api/secrets/{pool}-user-data-managed"
+
+MULTI = "Multi"
+"""``status.desired.architecture`` of ClusterVersion for a release that runs on several architectures; it has no other value."""
+
+MACHINE_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+"""The names of the kernel and of stream metadata, by Go's, which Nodes report."""
+
+CONTROL_PLANE_LABELS = {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+
+
+def poll_boot_info(client: ClusterClient, pools: Iterable[str], *, patient: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return what :func:`read_boot_info` returns, and with ``patient`` why an API that does not answer is waited for."""
+    try:
+        return read_boot_info(client, pools), []
+    except ClusterUnreachableError as problem:
+        if not patient:
+            raise
+        return {}, [problem.message]
+
+
+def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any]:
+    """Return the result of ``cluster_boot_info``. ``pools``: MachineConfigPools whose Ignition pointers are read.
+
+    Raises CollectionError if the cluster has no ClusterVersion, or no user data for a pool.
+    """
+    cluster_version = client.cluster_version()
+    if cluster_version is None:
+        foreign = CollectionError(
+            "Cannot read what machines boot from: the kubeconfig connects to a Kubernetes cluster without a ClusterVersion, so it is not"
+            " OpenShift or its installation has not begun. Set openshift_kubeconfig to the kubeconfig of the OpenShift cluster."
+        )
+        client.add_origin(foreign)
+        raise foreign
+    infrastructure = client.get(INFRASTRUCTURE)
+    if infrastructure is None:
+        # Every OpenShift cluster has one, before it has a worker.
+        missing = ClusterUnreachableError("Cannot read the identity of the cluster: it has no Infrastructure named cluster")
+        client.add_origin(missing)
+        raise missing
+    status = mapping(infrastructure.get("status"))
+    architectures = machine_architectures(cluster_version, client.nodes())
+    stream, release = boot_images(client.get(BOOT_IMAGES))
+    return {
+        "domain": cluster_domain(client.get(CLUSTER_DNS), infrastructure),
+        "infra_id": _text(status.get("infrastructureName")),
+        "cluster_id": cluster_id_of(cluster_version) or "",
+        "api_url": _text(status.get("apiServerURL")),
+        "platform": _text(mapping(status.get("platformStatus")).get("type") or status.get("platform")),
+        "network_type": _network_type(client.get(CLUSTER_NETWORK)),
+        "version": version_of(cluster_version) or "",
+        "installed_version": installed_version(cluster_version),
+        "multi_architecture": is_multi(cluster_version),
+        "machine_architectures": architectures,
+        "stream": stream,
+        "stream_version": release,
+        "pointers": {pool: _compact(pointer(pool, client.get(USER_DATA.format(pool=pool)))) for pool in pools},
+    }
+
+
+def cluster_domain(dns: Mapping[str, Any] | None, infrastructure: Mapping[str, Any]) -> str:
+    """Return C(<name>.<base domain>) of the cluster: ``spec.baseDomain`` of its DNS config, else the host of its API without ``api.``."""
+    if domain := _text(mapping(mapping(dns).get("spec")).get("baseDomain")):
+        return domain
+    host = urlsplit(_text(mapping(infrastructure.get("status")).get("apiServerURL"))).hostname or ""
+    return host.removeprefix("api.") if host.startswith("api.") else ""
+
+
+def installed_version(cluster_version: Mapping[str, Any]) -> str:
+    """Return the newest release in the history whose installation is complete, empty when there is none (yet)."""
+    history = mappings(mapping(cluster_version.get("status")).get("history"))
+    return next((_text(entry.get("version")) for entry in history if entry.get("state") == "Completed"), "")
+
+
+def is_multi(cluster_version: Mapping[str, Any]) -> bool:
+    """Return whether the release that the cluster runs, or is upgraded to, is one for several architectures."""
+    return mapping(mapping(cluster_version.get("status")).get("desired")).get("architecture") == MULTI
+
+
+def machine_architectures(cluster_version: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the architectures of machines that the release runs on: with one architecture that of the control plane's Nodes."""
+    if is_multi(cluster_version):
+        return sorted(MACHINE_ARCHITECTURES.values())
+    control_plane = {
+        _text(mapping(mapping(node.get("status")).get("nodeInfo")).get("architecture"))
+        for node in nodes
+        if CONTROL_PLANE_LABELS & set(mapping(mapping(node.get("metadata")).get("labels")))
+    }
+    return sorted(MACHINE_ARCHITECTURES[name] for name in control_plane if name in MACHINE_ARCHITECTURES)
+
+
+def boot_images(config_map: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], str]:
+    """Return the stream metadata of the cluster's boot images, and the release that they are of; empty where the cluster has none."""
+    data = mapping(mapping(config_map).get("data"))
+    if "stream" not in data:
+        return {}, ""
+    try:
+        stream = json.loads(data["stream"])
+    except (ValueError, TypeError) as problem:
+        raise CollectionError(f"The key stream of the ConfigMap coreos-bootimages is no JSON: {problem}") from problem
+    return mapping(stream), _text(data.get("releaseVersion"))
+
+
+def pointer(pool: str, user_data: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the Ignition config that boots a machine into a pool: the CA and the URL of the machine config server.
+
+    The cluster writes it in the newest spec of its own machine config operator (3.5.0 since OpenShift 4.19), which boot images of an older
+    release refuse. So only what it says is taken, in a spec that all of them accept. Raises CollectionError for anything else.
+    """
+    name = f"The secret {pool}-user-data-managed in the namespace openshift-machine-api"
+    if user_data is None:
+        raise CollectionError(f"{name} does not exist. Check that the cluster has the MachineConfigPool {pool}: oc get machineconfigpool.")
+    try:
+        ignition = json.loads(b64decode(mapping(user_data.get("data"))["userData"]))["ignition"]
+        # Up to OpenShift 4.5 the spec is 2.2.0, which calls merge append.
+        source = (mappings(mapping(ignition["config"]).get("merge")) or mappings(mapping(ignition["config"]).get("append")))[0]["source"]
+        ca_bundle = [ca["source"] for ca in ignition["security"]["tls"]["certificateAuthorities"]]
+    except (ValueError, TypeError, KeyError, IndexError) as problem:
+        raise CollectionError(f"{name} has no Ignition config with a CA and an URL in userData ({type(problem).__name__}).") from None
+    if not ca_bundle or not isinstance(source, str) or urlsplit(source).scheme != "https":
+        raise CollectionError(f"{name} has no CA, or its URL {printable(source)!r} is not an https URL.")
+    proxy = {key: value for key, value in mapping(ignition.get("proxy")).items() if value}
+    security = {"tls": {"certificateAuthorities": [{"source": ca} for ca in ca_bundle]}}
+    own = {"version": IGNITION_VERSION, "config": {"merge": [{"source": source}]}, "security": security}
+    return {"ignition": {**own, **({"proxy": proxy} if proxy else {})}}
+
+
+def _network_type(network: Mapping[str, Any] | None) -> str:
+    return _text(mapping(mapping(network).get("status")).get("networkType") or mapping(mapping(network).get("spec")).get("networkType"))
+
+
+def _compact(config: Mapping[str, Any]) -> str:
+    """Return JSON as the installer writes it, so that the userdata of devices that were ordered with worker.ign is the same."""
+    return json.dumps(config, separators=(",", ":"), sort_keys=True)
+
+
+def _text(value: Any) -> str:
+    return printable(value) if isinstance(value, str) else ""

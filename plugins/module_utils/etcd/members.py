@@ -1,0 +1,418 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The etcd members of a cluster, and the replacement of one (OpenShift, "Replacing an unhealthy etcd member").
+
+Members are read and removed by ``etcdctl`` in an etcd pod. The replacement in progress is an annotation of the Etcd resource, so that any
+later run from any controller knows which device and which member are the old ones.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+    ClusterConflictError,
+    ClusterRefusedError,
+    ClusterUnreachableError,
+    CollectionError,
+)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
+
+if TYPE_CHECKING:
+    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+
+NAMESPACE = "openshift-etcd"
+CONTAINER = "etcdctl"
+REPLACING = "equinix-metal.openshift/replacing"
+"""Annotation of the Etcd resource: the replacement in progress, a JSON object with ``node``, ``device`` and ``member``."""
+
+MEMBER_NOT_FOUND = "etcdserver: member not found"
+"""etcd's refusal to remove a member that was removed (api/v3rpc/rpctypes)."""
+GUARD_OFF = "useUnsupportedUnsafeNonHANonProductionUnstableEtcd"
+SECRETS = ("etcd-peer", "etcd-serving", "etcd-serving-metrics")
+
+ETCD_INFO_OPTIONS = Options(
+    {
+        "members": {"type": "list", "elements": "str", "default": []},
+        "removal_of": {"type": "str"},
+    }
+)
+ETCD_MEMBER_OPTIONS = Options(
+    {
+        "node": {"type": "str", "required": True},
+        "id": {"type": "str"},
+        "state": {"type": "str", "choices": ["absent"], "default": "absent"},
+    }
+)
+ETCD_REPLACEMENT_OPTIONS = Options(
+    {
+        "node": {"type": "str", "required": True},
+        "device": {"type": "str", "default": ""},
+        "state": {"type": "str", "choices": ["started", "suspended", "finished"], "default": "started"},
+    }
+)
+
+
+@dataclass(frozen=True)
+class Member:
+    """An etcd member. ``id`` is hexadecimal, as etcdctl takes it; ``name`` is that of its Node, empty until it has started."""
+
+    id: str
+    name: str
+    learner: bool
+    healthy: bool
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The replacement of a control plane machine that has begun: its Node, the id of its old device ("" for none), its old member."""
+
+    node: str = ""
+    device: str = ""
+    member: str = ""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The Etcd resource cut down. ``problem``: why it reports that members are not available; empty when they are."""
+
+    version: str
+    guarded: bool
+    replacing: Replacement
+    problem: str
+
+
+# Reading
+
+
+def read_members(client: ClusterClient, avoid: str = "") -> list[Member]:
+    """Return the etcd members, asked for in a pod on any node but ``avoid``, if there is one."""
+    listed = _etcdctl(client, ("member", "list", "-w", "json"), avoid)
+    health = _etcdctl(client, ("endpoint", "health", "--cluster", "-w", "json"), avoid, codes=(0, 1))
+    entries = mappings(mapping(listed).get("members"))
+    if not entries:
+        raise ClusterUnreachableError("Cannot read the etcd members: etcdctl lists none")
+    healthy = {text(entry.get("endpoint")) for entry in mappings(health) if entry.get("health") is True}
+    return sorted((_member(entry, healthy) for entry in entries), key=lambda member: (member.name, member.id))
+
+
+def _member(entry: Mapping[str, Any], healthy: set[str]) -> Member:
+    number = entry.get("ID")
+    if not isinstance(number, int):
+        raise ClusterUnreachableError("Cannot read the etcd members: etcdctl lists a member without an id")
+    urls = entry.get("clientURLs") if isinstance(entry.get("clientURLs"), list) else []
+    is_learner = entry.get("isLearner") is True
+    return Member(f"{number:x}", text(entry.get("name")), is_learner, not is_learner and bool(healthy & {text(url) for url in urls or []}))
+
+
+def read_operator(obj: Mapping[str, Any] | None) -> Operator:
+    """Return what is needed of the Etcd resource."""
+    metadata, spec = mapping(mapping(obj).get("metadata")), mapping(mapping(obj).get("spec"))
+    try:
+        recorded = mapping(json.loads(text(mapping(metadata.get("annotations")).get(REPLACING)) or "{}"))
+    except ValueError:
+        recorded = {}
+    conditions = {text(each.get("type")): each for each in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
+    problems = [
+        printable(text(condition.get("message"))) or name
+        for name, healthy_status in (
+            ("EtcdMembersAvailable", "True"),
+            ("EtcdMembersDegraded", "False"),
+            ("ClusterMemberControllerDegraded", "False"),
+        )
+        if (condition := conditions.get(name)) is not None and condition.get("status") != healthy_status
+    ]
+    return Operator(
+        version=text(metadata.get("resourceVersion")),
+        guarded=mapping(spec.get("unsupportedConfigOverrides")).get(GUARD_OFF) is not True,
+        replacing=Replacement(**{name: text(recorded.get(name)) for name in ("node", "device", "member")}),
+        problem="; ".join(problems),
+    )
+
+
+def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes: Collection[int] = (0,), *, changes: bool = False) -> Any:
+    """Run etcdctl in the first etcd pod that answers; return its JSON, or its output when it changes something."""
+    failures = []
+    for pod in _pods(client, avoid):
+        try:
+            done = client.execute(NAMESPACE, pod, CONTAINER, ["etcdctl", *arguments], changes=changes)
+        except (ClusterRefusedError, ClusterUnreachableError) as problem:
+            if changes and isinstance(problem, ClusterUnreachableError):
+                # It may have had its effect: the members are read again before the next try.
+                raise
+            failures.append(problem.message)
+            continue
+        if changes and MEMBER_NOT_FOUND in done.stderr:
+            # An earlier request arrived late, after the members had been read again.
+            return done.stderr
+        if done.code not in codes:
+            answer = printable(done.stderr or done.stdout, 500)
+            raise CollectionError(f"etcdctl {' '.join(arguments)} failed in the pod {pod} with exit code {done.code}: {answer}")
+        if changes:
+            return done.stdout
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            failures.append(
+                f"etcdctl {' '.join(arguments)} in the pod {pod} returned no JSON: {printable(done.stderr or done.stdout, 200)}"
+            )
+    attempt = f"Cannot run etcdctl {' '.join(arguments)}"
+    if failures:
+        raise ClusterUnreachableError(f"{attempt}: {'; '.join(failures)}")
+    missing = ClusterUnreachableError(f"{attempt}: no pod with the label app=etcd in {NAMESPACE} is Ready")
+    client.add_origin(missing)
+    raise missing
+
+
+def _pods(client: ClusterClient, avoid: str) -> list[str]:
+    """Return the names of the etcd pods that are Ready, those on other nodes than ``avoid`` alone if there are any."""
+    found = []
+    for pod in client.etcd_pods():
+        metadata, status = mapping(pod.get("metadata")), mapping(pod.get("status"))
+        ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in mappings(status.get("conditions")))
+        if mapping(metadata.get("labels")).get("app") == "etcd" and ready and not metadata.get("deletionTimestamp"):
+            found.append((text(metadata.get("name")), text(mapping(pod.get("spec")).get("nodeName"))))
+    others = [name for name, node in found if node != avoid]
+    return sorted(others or [name for name, _node in found])
+
+
+# Decisions
+
+
+def removal_blockers(members: Sequence[Member], operator: Operator, unready: Iterable[str], node: str) -> list[str]:
+    """Return why the control plane machine of ``node`` cannot be replaced now; none when it can.
+
+    ``unready``: control plane Nodes that are not Ready. Its machine is deleted before its member is removed, so the other members have to
+    be a majority of all voting members.
+    """
+    other = operator.replacing.node
+    if other and other != node:
+        return [f"The replacement of {other} is not complete. Complete it first: ansible-playbook replace.yml -e openshift_replace={other}"]
+    voting = [member for member in members if not member.learner]
+    # During a replacement the new member may have the name of the old one.
+    rest = [member for member in voting if member.name != node]
+    healthy = [member for member in rest if member.healthy]
+    blockers = []
+    if not rest:
+        blockers.append(
+            f"{node} has the only etcd member: without it the cluster's data is lost. Restore a backup on another machine instead"
+            " (OpenShift, 'Restoring to a previous cluster state')."
+        )
+    elif len(healthy) * 2 <= len(voting):
+        blockers.append(
+            f"etcd would lose its quorum: {len(healthy)} of {len(voting)} voting members would be healthy without {node}, and"
+            f" {len(voting) // 2 + 1} are needed."
+        )
+    sick = sorted(member.name for member in rest if not member.healthy)
+    if sick and rest:
+        blockers.append(
+            f"The etcd members of {', '.join(sick)} are not healthy, and only one can be replaced at a time. Switch on these machines and"
+            " wait until oc get etcd cluster reports EtcdMembersAvailable, or replace the machine that is lost first."
+        )
+    waiting = sorted(set(unready) - {node, *sick})
+    if waiting:
+        blockers.append(f"The control plane nodes {', '.join(waiting)} are not Ready. Wait until they are, then run again.")
+    return blockers
+
+
+def membership_problems(members: Sequence[Member], operator: Operator, nodes: Collection[str]) -> list[str]:
+    """Return what is missing until exactly these nodes have healthy etcd members and the operator reports no problem."""
+    voting = {member.name: member for member in members if not member.learner}
+    pending = [
+        *(f"etcd has no member of {name}" for name in sorted(set(nodes) - voting.keys())),
+        *(f"the etcd member of {name} is not healthy" for name in sorted(nodes) if name in voting and not voting[name].healthy),
+        *(f"etcd has a member of {name}, which is to be removed" for name in sorted(voting.keys() - set(nodes))),
+    ]
+    return pending + ([f"the etcd operator reports: {operator.problem}"] if operator.problem else [])
+
+
+# Modules
+
+
+class EtcdInfo:
+    """Reads the members, and with ``members`` waits until they are healthy."""
+
+    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
+        self._client = client
+        self._params = params
+        self._result = result
+
+    def poll(self, *, patient: bool) -> list[str]:
+        """Read everything; return what is waited for."""
+        node = self._params["removal_of"] or ""
+        try:
+            operator = read_operator(self._etcd())
+            members = read_members(self._client, avoid=node)
+            unready = self._unready_nodes() if node else []
+        except ClusterUnreachableError as problem:
+            if not patient:
+                raise
+            return [problem.message]
+        replacing = asdict(operator.replacing) if operator.replacing.node else None
+        self._result.update(
+            members=[asdict(member) for member in members],
+            quorum_guard=operator.guarded,
+            replacing=replacing,
+            problem=operator.problem,
+            blockers=removal_blockers(members, operator, unready, node) if node else [],
+        )
+        expected = self._params["members"]
+        return membership_problems(members, operator, expected) if expected else []
+
+    def _etcd(self) -> dict[str, Any]:
+        """Return the Etcd resource, without which a replacement in progress would not be seen."""
+        found = self._client.etcd()
+        if found is None:
+            raise self._pending("the cluster has no resource etcd/cluster of operator.openshift.io")
+        return found
+
+    def _unready_nodes(self) -> list[str]:
+        nodes = [each for each in (read_node(obj) for obj in self._client.nodes()) if each.control_plane]
+        if not nodes:
+            raise self._pending("the cluster lists no control plane node")
+        return [each.name for each in nodes if not each.ready]
+
+    def _pending(self, reason: str) -> ClusterUnreachableError:
+        pending = ClusterUnreachableError(f"Cannot read the etcd members: {reason}")
+        self._client.add_origin(pending)
+        return pending
+
+
+class MemberRemoval:
+    """Removes the member of a node, and then the secrets of a node that does not exist any more."""
+
+    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
+        self._client = client
+        self._node: str = params["node"]
+        self._id: str | None = params["id"]
+        self._result = result
+        self._removed = ""
+        self._requested = ""
+        """Id of the member whose removal was requested: after a lost answer, the members that are read next show its effect."""
+        self._deleted: list[str] = []
+
+    def poll(self, *, patient: bool) -> list[str]:
+        """Do what is left to do; return what is waited for: an API server that does not answer."""
+        try:
+            members = read_members(self._client, avoid=self._node)
+            self._remove(members)
+            self._delete_secrets()
+        except ClusterUnreachableError as problem:
+            if not patient:
+                raise
+            return [problem.message]
+        finally:
+            before = {"member": self._removed or None, "secrets": self._deleted}
+            self._result.update(
+                changed=bool(self._removed or self._deleted),
+                removed=self._removed,
+                deleted_secrets=self._deleted,
+                diff=shown(before, {"member": None, "secrets": []}, f"etcd member of {self._node}")
+                if self._removed or self._deleted
+                else shown({}, {}, f"etcd member of {self._node}"),
+            )
+        return []
+
+    def _remove(self, members: Sequence[Member]) -> None:
+        member = next((each for each in members if (each.id == self._id if self._id is not None else each.name == self._node)), None)
+        if member is None:
+            self._removed = self._requested
+            return
+        if member.name not in (self._node, ""):
+            raise CollectionError(f"Cannot remove the etcd member {member.id}: it is that of {member.name}, not of {self._node}.")
+        rest = [each for each in members if not each.learner and each.id != member.id]
+        healthy = [each for each in rest if each.healthy]
+        if not member.learner and len(healthy) * 2 <= len(rest):
+            raise CollectionError(
+                f"Cannot remove the etcd member of {self._node}: of the {len(rest)} members that remain {len(healthy)} are healthy,"
+                " which is no quorum. Switch on the machines of the other members and wait until they are healthy."
+            )
+        self._requested = member.id
+        if not self._client.read_only:
+            _etcdctl(self._client, ("member", "remove", member.id), self._node, changes=True)
+        self._removed = member.id
+
+    def _delete_secrets(self) -> None:
+        """Delete the secrets of a node that was deleted; those of one that exists are of its member, or would be created again."""
+        if self._client.node(self._node) is not None:
+            return
+        for kind in SECRETS:
+            name = f"{kind}-{self._node}"
+            if name in self._deleted or self._client.etcd_secret(name) is None:
+                continue
+            if not self._client.read_only:
+                self._client.delete_etcd_secret(name)
+            self._deleted.append(name)
+
+
+class ReplacementRecord:
+    """Records the replacement in progress, and switches the quorum guard off and on."""
+
+    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
+        self._client = client
+        self._params = params
+        self._result = result
+
+    def poll(self, *, patient: bool) -> list[str]:
+        """Write the record; return what is waited for: an API server that does not answer, or another writer."""
+        try:
+            self._step()
+        except (ClusterUnreachableError, ClusterConflictError) as problem:
+            if not patient:
+                raise
+            return [problem.message]
+        return []
+
+    def _step(self) -> None:
+        node, state = self._params["node"], self._params["state"]
+        obj = self._client.etcd()
+        if obj is None:
+            missing = CollectionError(
+                "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io. Check that the"
+                " kubeconfig is of an OpenShift cluster that is installed."
+            )
+            self._client.add_origin(missing)
+            raise missing
+        operator = read_operator(obj)
+        if operator.replacing.node not in ("", node):
+            raise CollectionError(
+                f"Cannot change the replacement of {node}: that of {operator.replacing.node} is not complete. Complete it first:"
+                f" ansible-playbook replace.yml -e openshift_replace={operator.replacing.node}"
+            )
+        desired = self._desired(operator)
+        guarded = state != "started"
+        before = {"replacing": asdict(operator.replacing) if operator.replacing.node else None, "quorum_guard": operator.guarded}
+        after = {"replacing": asdict(desired) if desired.node else None, "quorum_guard": guarded}
+        changed = before != after
+        # A write whose answer was lost is found done by the next poll, and still is a change.
+        self._result["changed"] = self._result["changed"] or changed
+        if changed or "diff" not in self._result:
+            self._result["diff"] = shown(before, after, "etcd/cluster")
+        self._result.update(after)
+        if changed and not self._client.read_only:
+            self._client.change_etcd(operator.version, _patch(desired, guarded=guarded))
+
+    def _desired(self, operator: Operator) -> Replacement:
+        if self._params["state"] == "finished":
+            return Replacement()
+        if operator.replacing.node or self._params["state"] == "suspended":
+            return operator.replacing
+        node = self._params["node"]
+        member = next((each.id for each in read_members(self._client, avoid=node) if each.name == node), "")
+        return Replacement(node, self._params["device"], member)
+
+
+def _patch(replacing: Replacement, *, guarded: bool) -> dict[str, Any]:
+    record = json.dumps(asdict(replacing)) if replacing.node else None
+    overrides = {GUARD_OFF: None if guarded else True}
+    return {"metadata": {"annotations": {REPLACING: record}}, "spec": {"unsupportedConfigOverrides": overrides}}

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A Node object cut down to what a person wants to know of it.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
+
+ROLE_LABEL = "node-role.kubernetes.io/"
+
+
+def node_details(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the Node as ``cluster_wait`` returns it. Malformed and missing fields become empty ones, never an error."""
+    state = node_state(node)
+    metadata, spec, status = (mapping(node.get(part)) for part in ("metadata", "spec", "status"))
+    information = mapping(status.get("nodeInfo"))
+    return {
+        "name": state.name,
+        "device_id": state.device_id,
+        "roles": sorted(
+            str(label).removeprefix(ROLE_LABEL) for label in mapping(metadata.get("labels")) if str(label).startswith(ROLE_LABEL)
+        ),
+        "ready": state.ready,
+        "message": state.message,
+        "unschedulable": spec.get("unschedulable") is True,
+        "kubelet_version": text(information.get("kubeletVersion")),
+        "os_image": text(information.get("osImage")),
+        "created_at": text(metadata.get("creationTimestamp")),
+        "addresses": [text(address.get("address")) for address in mappings(status.get("addresses"))],
+        "taints": [
+            {name: text(taint.get(name)) for name in ("key", "value", "effect") if taint.get(name)}
+            for taint in mappings(spec.get("taints"))
+        ],
+        "conditions": [
+            {name: text(condition.get(name)) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
+            for condition in mappings(status.get("conditions"))
+        ],
+    }

@@ -1,0 +1,54 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The state of a Node as the wait for the cluster, the approval of CSRs and the status read it.
+
+Note that this module util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import recorded_device
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """The used attributes of a Node: times, whether it is Ready, and if not why.
+
+    ``silent``: its Ready condition is Unknown, since its kubelet has not reported for a while (node lifecycle controller).
+    """
+
+    name: str
+    ready: bool
+    message: str
+    created_at: datetime | None
+    silent: bool
+    since: datetime | None = None
+    """Since when it is Ready or not."""
+    heard_at: datetime | None = None
+    """Time of its kubelet's last report."""
+    device_id: str = ""
+    """The device that it records, see ``nodes/identity``; empty without one."""
+    uid: str = ""
+    labels: frozenset[tuple[str, str]] = frozenset()
+
+
+def node_state(obj: Any) -> NodeState:
+    """Return the state of a Node object; with malformed or missing fields it is not Ready."""
+    metadata = mapping(mapping(obj).get("metadata"))
+    ready, silent, message, since, heard_at = False, False, "it has not reported its state yet", None, None
+    for condition in mappings(mapping(mapping(obj).get("status")).get("conditions")):
+        if condition.get("type") == "Ready":
+            ready, silent = condition.get("status") == "True", condition.get("status") == "Unknown"
+            message = printable(condition.get("message") or condition.get("reason") or "no reason given")
+            since, heard_at = time_of(condition.get("lastTransitionTime")), time_of(condition.get("lastHeartbeatTime"))
+    labels = frozenset((str(label), text(value)) for label, value in mapping(metadata.get("labels")).items())
+    name, uid, created_at = text(metadata.get("name")), text(metadata.get("uid")), time_of(metadata.get("creationTimestamp"))
+    return NodeState(name, ready, message, created_at, silent, since, heard_at, recorded_device(obj), uid, labels)

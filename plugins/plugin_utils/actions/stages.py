@@ -1,0 +1,60 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stages of what is waited for (devices, nodes, operators) between two reports of a module: one line of progress for each change.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
+
+USUAL: Mapping[str, float] = {"provisioning": 180, "reinstalling": 180, "deprovisioning": 240, "not Ready": 1500}
+"""Seconds that a stage usually takes, by measurements of the service (events of a provisioning: 86 + 11 + 86 s; end of a reserved server's
+deprovisioning: 4 min; a machine joins 20 to 30 min after its order). Stages without a known time have none."""
+
+LONGEST = 600
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that has another stage than before, and how many seconds the earlier one was seen."""
+
+    name: str
+    stage: str
+    before: str
+    seconds: float
+
+    def line(self) -> str:
+        usual = usual_duration(self.before)
+        end = f", usually {usual}" if usual else ""
+        return printable(f"{self.name} is {self.stage} after {duration(self.seconds)} {self.before}{end}", LONGEST)
+
+
+def usual_duration(stage: str) -> str:
+    """Return how long the stage usually takes; empty if that is not known."""
+    return duration(USUAL[stage]) if stage in USUAL else ""
+
+
+class Stages:
+    """Compares each state of a wait with the one before it."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[str, float]] = {}
+        """By name the stage, and the monotonic time in seconds since when it is seen."""
+
+    def changes(self, stages: Mapping[str, str], now: float) -> list[Change]:
+        """Return what has another stage than before, by name. What is seen first is no change. ``now``: a monotonic time in seconds."""
+        found = []
+        for name, stage in sorted(stages.items()):
+            before, since = self.known.get(name, ("", now))
+            if before != stage:
+                self.known[name] = (stage, now)
+                if before:
+                    found.append(Change(name, stage, before, now - since))
+        return found

@@ -1,0 +1,68 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Workers that the Metal API deletes soon, and how much time is left to drain their Nodes.
+
+A spot market device gets a termination time 120 s ahead when the market price exceeds its bid (vendor's docs); any device can have one.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import named_by_nodes
+
+MARGIN = 10
+"""Seconds before the deletion at which a drain ends, for the kubelet's last report and a difference between the clocks."""
+
+
+@dataclass(frozen=True)
+class Eviction:
+    """A worker that the Metal API deletes soon. ``seconds``: the time until then."""
+
+    hostname: str
+    termination_time: str
+    seconds: int
+    is_spot: bool
+
+
+def evictions(
+    devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]] = (), *, now: datetime, within: int
+) -> dict[str, Any]:
+    """Return the evictions of the next ``within`` seconds, the first one first, with the limits of one drain for all of them in seconds.
+
+    ``nodes``: those of the cluster. A worker has the name of its Node, whatever host name its device has. ``timeout`` is the time until the
+    last deletion, ``grace_period`` the time until the first one.
+    """
+    found = []
+    for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
+        end = time_of(device.get("termination_time"))
+        if end is None or device.get("state") in DELETING_STATES:
+            continue
+        left = int((end - now).total_seconds())
+        if left <= within:
+            found.append(
+                Eviction(str(device["hostname"]), str(device["termination_time"]), max(left, 0), bool(device.get("spot_instance")))
+            )
+    found.sort(key=lambda each: (each.seconds, each.hostname))
+    times = [max(each.seconds - MARGIN, 1) for each in found]
+    return {
+        "evictions": [asdict(each) for each in found],
+        "nodes": [each.hostname for each in found],
+        "timeout": max(times, default=0),
+        "grace_period": min(times, default=0),
+        "lines": [_line(each) for each in found],
+    }
+
+
+def _line(each: Eviction) -> str:
+    kind = "spot market device" if each.is_spot else "device"
+    return f"{each.hostname}: the Metal API deletes its {kind} at {each.termination_time}, in {each.seconds} s"

@@ -1,0 +1,47 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cloud controller manager among manifests.
+
+Kubelets with an external cloud provider register their nodes with a taint, which the cloud controller manager removes. A workload that does
+that tolerates this taint, or it would never start.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
+"""The taint of a node that waits for its cloud provider (k8s.io/cloud-provider/api)."""
+
+WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet")
+
+
+def has_cloud_controller(objects: Iterable[Any]) -> bool:
+    """Return whether one of these Kubernetes objects is a workload that tolerates the taint of uninitialized nodes."""
+    return any(_tolerates(each) for each in all_items(objects))
+
+
+def all_items(objects: Iterable[Any]) -> Iterable[Any]:
+    """Yield the objects, with those in lists."""
+    for each in objects:
+        yield from all_items(mapping(each)["items"]) if isinstance(mapping(each).get("items"), list) else [each]
+
+
+def _tolerates(item: Any) -> bool:
+    pod: Any = item
+    if mapping(item).get("kind") in WORKLOADS:
+        pod = mapping(mapping(item).get("spec")).get("template")
+    elif mapping(item).get("kind") != "Pod":
+        return False
+    tolerations = mappings(mapping(mapping(pod).get("spec")).get("tolerations"))
+    return any(
+        toleration.get("key") == UNINITIALIZED or (not toleration.get("key") and toleration.get("operator") == "Exists")
+        for toleration in tolerations
+        if toleration.get("effect") in (None, "", "NoSchedule")
+    )

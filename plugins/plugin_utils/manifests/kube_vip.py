@@ -1,0 +1,36 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""kube-vip on the control plane nodes: each announces the address of the API by BGP while its API server is ready.
+
+One MachineConfig is for all nodes of a pool, and the BGP session of each device has an address of its own, which the API creates after the
+device: a script writes the static pod from the metadata service.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file, unit
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config
+
+
+def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a MachineConfig for masters.
+
+    ``kube_vip``: ``address``, the elastic address of the API, without which there is no kube-vip; ``image``; ``metadata_url``; ``script``,
+    ``service``, ``timer`` and ``address_service``, the contents of their files.
+    """
+    found = settings.get("kube_vip") or {}
+    if not found.get("address"):
+        return
+    values = {"METADATA_URL": found["metadata_url"], "API_ADDRESS": found["address"], "IMAGE": found["image"]}
+    files = [
+        ignition_file("/etc/kube-vip.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
+        ignition_file("/usr/local/bin/kube-vip", found["script"], 0o755),
+    ]
+    units = {"kube-vip.service": "service", "kube-vip.timer": "timer", "kube-vip-address.service": "address_service"}
+    yield machine_config("master", "kube-vip", files, [unit(name, found[content]) for name, content in units.items()])

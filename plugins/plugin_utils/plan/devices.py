@@ -1,0 +1,155 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Devices: which are ordered, and which are replaced.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import judge
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import unhealthy_machines
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step, total
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import (
+    Desired,
+    Machine,
+    Machines,
+    Offer,
+    World,
+    price_of,
+)
+
+NEW = "in the inventory, no device"
+
+
+def missing_machines(machines: Machines, existing: Iterable[str], *, bootstrap_over: bool, reused: str = "") -> dict[str, list[Machine]]:
+    """Return the machines whose devices do not exist yet, by group.
+
+    ``existing``: host names of devices. ``reused``: the worker that the bootstrap device becomes.
+    """
+    present = {*existing, reused}
+    return {
+        group: [] if group == "bootstrap" and bootstrap_over else [each for each in found if each["hostname"] not in present]
+        for group, found in machines.items()
+    }
+
+
+def orders(phase: str, group: str, world: World, reasons: Mapping[str, str] | None = None) -> list[Step]:
+    """Return a step for each machine of the group that is ordered. ``reasons``: of machines that had a device, by host name."""
+    if not world.knows_devices:
+        return []
+    machines = {str(machine["hostname"]): machine for machine in world.missing.get(group, ())}
+    given = reasons or {}
+    return [_order(phase, name, machine, world, given.get(name, NEW)) for name, machine in sorted(machines.items())]
+
+
+def _order(phase: str, name: str, machine: Machine, world: World, reason: str) -> Step:
+    offer = _offer(machine, world)
+    return Step(
+        phase=phase,
+        verb="create",
+        kind="device",
+        object=name,
+        detail=offer.text,
+        reason=reason,
+        after={"plan": offer.plan, "metro": offer.metro},
+        price_per_hour=offer.price_per_hour,
+    )
+
+
+def _offer(machine: Machine, world: World) -> Offer:
+    """Return what is offered for a machine; without offers, as for the status, at the price of devices of the same plan."""
+    if found := world.offers.get(str(machine["hostname"])):
+        return found
+    plan = str(machine.get("plan") or "")
+    prices = {price_of(device) for device in world.devices if device.get("plan") == plan and not device.get("hardware_reservation_id")}
+    return Offer(plan, str(machine.get("metro") or ""), prices.pop() if len(prices) == 1 else None)
+
+
+def replaced(phase: str, names: Mapping[str, str], desired: Desired, world: World, *, drained: bool) -> list[Step]:
+    """Return a step for each machine whose device is deleted and ordered again. ``names``: the reason by host name."""
+    devices, machines = world.fleet(desired).devices, {machine["hostname"]: machine for machine in desired.nodes}
+    steps = []
+    for name, reason in names.items():
+        device, offer = devices.get(name, {}), _offer(machines[name], world)
+        # A device of the same kind costs what the one before did.
+        price = price_of(device) if offer.price_per_hour is None and offer.plan in ("", device.get("plan")) else offer.price_per_hour
+        before = price_of(device)
+        steps.append(
+            Step(
+                phase=phase,
+                verb="replace",
+                kind="device",
+                object=name,
+                detail="drained first, then another device" if drained else "deleted, then another device",
+                reason=reason,
+                before={key: device.get(key) for key in ("id", "plan", "metro")},
+                after={"plan": offer.plan, "metro": offer.metro, "drained": drained},
+                price_per_hour=total([price, None if before is None else -before]),
+            )
+        )
+    return steps
+
+
+def due(desired: Desired, world: World) -> dict[str, str]:
+    """Return the workers that scale.yml replaces because they are unhealthy, with the reason by host name."""
+    if not (world.knows_devices and world.knows_nodes):
+        return {}
+    found = unhealthy_machines(world.fleet(desired), now=world.now, replace_after=desired.replace_not_ready_after)
+    return {entry["hostname"]: entry["reason"] for entry in [each for each in found if each["is_due"]][: desired.replace_at_most]}
+
+
+def failed(desired: Desired, world: World, group: str) -> dict[str, str]:
+    """Return the machines whose failed device is replaced while the machines of this group are created, by host name."""
+    devices = world.fleet(desired).devices
+    members = {str(machine["hostname"]) for machine in desired.machines[group]}
+    names = sorted(name for name, device in devices.items() if name in members and device.get("state") == "failed")
+    return dict.fromkeys(names[: desired.replace_failed], "its device has failed")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What :func:`judge` reads of a Node."""
+
+    name: str
+    control_plane: bool
+    device_id: str
+    cordoned_here: bool
+
+
+def gone(desired: Desired, world: World) -> dict[str, str]:
+    """Return the Nodes that are left by a device that does not exist any more, with the id of that device by name: of present and former
+    workers, by the rule of ``node_ownership``.
+    """
+    if not (world.knows_devices and world.knows_nodes):
+        return {}
+    identities = identify(world.nodes, world.devices)
+    hostnames = {str(device.get("hostname")).lower() for device in world.devices}
+    workers = {str(machine["hostname"]) for machine in desired.machines["workers"]}
+    rows = [
+        _Row(
+            name=str(node["name"]),
+            control_plane=bool(node["control_plane"]),
+            device_id=str(node.get("device_id") or ""),
+            cordoned_here=bool(node.get("cordoned_for_removal")),
+        )
+        for node in world.nodes
+    ]
+    left = {row.name: row.device_id for row in rows if judge(row, identities, hostnames, workers) == "left"}
+    # The module that deletes them asks the same of the whole project.
+    elsewhere = {str(device[key]) for device in world.others or () for key in ("id", "hostname")}
+    tagged = {str(device["id"]) for device in world.devices} | hostnames
+    return {name: device for name, device in left.items() if not {name, device} & (elsewhere - tagged)}
+
+
+def stale_nodes(phase: str, desired: Desired, world: World) -> list[Step]:
+    """Return a step for each Node that is left by its device."""
+    return [
+        Step(phase, "remove", "node", name, "its device does not exist any more", detail="the Node", before={"device": device})
+        for name, device in sorted(gone(desired, world).items())
+    ]

@@ -1,0 +1,85 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of scale.yml.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import (
+    due,
+    failed,
+    gone,
+    orders,
+    replaced,
+    stale_nodes,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.drift import (
+    changed_cluster,
+    changed_configs,
+    changed_devices,
+    due_topics,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.joining import (
+    boot_files,
+    coming,
+    records,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.removal import choice, removals
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
+
+PHASES = (
+    "Run preflight checks",
+    "Create network and load balancer",
+    "Publish boot files",
+    "Create worker devices",
+    "Wait for workers to join",
+    "Remove workers",
+)
+TOPICS: Mapping[str, Sequence[str]] = {
+    "network": PHASES[1:5],
+    "load balancer": (PHASES[1],),
+    "devices": (PHASES[2], PHASES[3]),
+    "records": (PHASES[4],),
+    "boot files": (PHASES[4],),
+    "services": (PHASES[4],),
+}
+"""The phases that compare what no source has read, by its topic; of other topics every phase."""
+
+
+def plan_scale(desired: Desired, world: World) -> Plan:
+    """Return the plan."""
+    _check, network, publish, create, join, remove = PHASES
+    chosen = choice(desired, world)
+    drained = due(desired, world)
+    again = {name: why for name, why in failed(desired, world, "workers").items() if name not in drained}
+    left = dict.fromkeys(gone(desired, world), "its device does not exist any more")
+    devices = [
+        *replaced(create, drained, desired, world, drained=True),
+        *replaced(create, again, desired, world, drained=False),
+        *orders(create, "workers", world, left),
+    ]
+    ordered = [step.object for step in devices]
+    joining = coming(desired, world, ordered)
+    steps = [
+        *orders(network, "load_balancer", world),
+        *stale_nodes(network, desired, world),
+        *changed_configs(publish, desired, world),
+        *boot_files(publish, joining),
+        *devices,
+        *changed_devices(create, "workers", desired, world),
+        *records(create, ordered, desired),
+        *changed_cluster(join, desired, world, joining),
+        *removals(remove, chosen, world),
+    ]
+    names = ",".join(name.partition(".")[0] for name in chosen.kept)
+    notes = [f"To remove a worker that is kept, run scale.yml with -e openshift_remove={names}"] if names else []
+    also = PHASES if world.problems else due_topics(TOPICS, PHASES, world)
+    # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
+    joins = [publish, create] if joining else []
+    return Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes, also=[*also, *joins])

@@ -1,0 +1,183 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the machines to order: capacity, hardware reservations, price.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import total
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Offer
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
+    Finding,
+    UnreadableError,
+    counted,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+    passed_if,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.spot import bid_of, is_spot, prices_of
+
+Answer = TypeVar("Answer")
+
+HOURS_A_MONTH = 730
+
+ORDERED = {"load-balancer": 0, "bootstrap": 1, "control-plane": 1, "worker": 2}
+"""Tasks that order devices, by role. Of one task given reservations come before ``next-available``."""
+
+
+def capacity(context: Context) -> Finding:
+    answer = context.readings.get("capacity") or {}
+    if (answer.get("failure") or {}).get("status") == 403:
+        return not_checkable("not checked: the token has no permission for this request")
+    places, problems = context.choose_places()
+    if problems:
+        return failed("; ".join(problems))
+    if not places:
+        return passed("no machines that need capacity")
+    ordered = Counter(str(place) for place in places.values())
+    lacking = len([machine for machine in context.machines_to_order if not machine.get("hardware_reservation_id")]) - len(places)
+    found = listed(f"{count} x {place}" for place, count in ordered.items()) + (
+        f"; no capacity for {counted(lacking, 'worker')} beyond the quorum" if lacking else ""
+    )
+    unknown = [answer for answer in context.read("capacity", "servers") if answer["available"] is None]
+    return not_checkable(f"the Metal API does not report the capacity for {found}") if unknown else passed(found)
+
+
+def reservations(context: Context) -> Finding:
+    requested = {
+        machine["hostname"]: machine
+        for machine in context.machines_to_order
+        if machine.get("hardware_reservation_id") and machine["hostname"] not in context.replaced
+    }
+    if not requested:
+        return passed("none requested")
+    known = {each["id"]: each for each in context.read("reservations", "hardware_reservations")}
+    free = [each for each in known.values() if each.get("provisionable") and not each.get("device_id") and not each.get("need_of_service")]
+    problems, taken, any_free = [], Counter[str](), Counter[Place]()
+    for hostname, machine in requested.items():
+        identity = str(machine["hardware_reservation_id"])
+        place = context.places_of(machine)[:1]
+        if identity == "next-available":
+            any_free.update(place)
+            continue
+        taken[identity] += 1
+        problems += [f"{hostname}: {problem}" for problem in _reservation_problems(known.get(identity), identity, place)]
+    problems += [f"{identity} is set for {count} hosts" for identity, count in taken.items() if count > 1]
+    for place_of_any, count in any_free.items():
+        fitting = [
+            each
+            for each in free
+            if each["plan"] == place_of_any.plan and each["metro"] in (place_of_any.metro, None) and each["id"] not in taken
+        ]
+        if len(fitting) < count:
+            problems.append(
+                f"next-available is set for {counted(count, 'host')} ({place_of_any}), but only {len(fitting)} reservations are free"
+            )
+    problems += _taken_before(context, requested, known)
+    return passed_if(not problems, "; ".join(problems) or f"{counted(len(requested), 'reservation')} free")
+
+
+def _taken_before(context: Context, requested: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the machines whose reservation a machine with ``next-available`` may get, since that is ordered by an earlier task."""
+    for hostname, machine in requested.items():
+        given = known.get(str(machine["hardware_reservation_id"]))
+        if given is None:
+            continue
+        for other, earlier in requested.items():
+            is_earlier = ORDERED.get(str(earlier.get("role")), 0) < ORDERED.get(str(machine.get("role")), 0)
+            fits = any(given["plan"] == place.plan and given["metro"] in (place.metro, None) for place in context.places_of(earlier)[:1])
+            if earlier["hardware_reservation_id"] == "next-available" and is_earlier and fits:
+                yield f"{other} with next-available is ordered before {hostname}, and may get its reservation {given['id']}"
+                break
+
+
+def _reservation_problems(each: Mapping[str, Any] | None, identity: str, places: Sequence[Place]) -> list[str]:
+    if each is None:
+        return [f"{identity} does not exist in this project"]
+    problems = []
+    if each.get("device_id"):
+        problems.append(f"{identity} is used by a device")
+    elif each.get("need_of_service"):
+        problems.append(f"{identity} is out of service")
+    elif not each.get("provisionable"):
+        problems.append(f"{identity} cannot be provisioned now")
+    for place in places:
+        if each.get("plan") != place.plan:
+            problems.append(f"{identity} has plan {each.get('plan')}, not {place.plan}")
+        if each.get("metro") not in (None, place.metro):
+            problems.append(f"{identity} is in {each.get('metro')}, not {place.metro}")
+    return problems
+
+
+def price(context: Context) -> Finding:
+    if not context.machines_to_order:
+        return passed("no machines to order")
+    costs = cost(context)
+    if costs["price_per_hour"] is None:
+        return not_checkable("the Metal API did not report all prices")
+    reserved = len([machine for machine in context.machines_to_order if machine.get("hardware_reservation_id")])
+    contract = f"; plus the contract price of {counted(reserved, 'reserved machine')}" if reserved else ""
+    return passed(f"{costs['price_per_hour']:.2f} US dollars per hour{_bids(context)}{contract}")
+
+
+def _bids(context: Context) -> str:
+    """Return what spot market devices cost at most, as the end of a sentence."""
+    bids = [bid_of(machine) or 0.0 for machine in context.machines_to_order if is_spot(machine)]
+    if not bids:
+        return ""
+    return f", with {counted(len(bids), 'spot market device')} at the market price; their bids are {sum(bids):.2f} US dollars per hour"
+
+
+def offers(context: Context) -> dict[str, Offer]:
+    """Return what each machine to order will be, by host name. A machine without capacity has its first alternative."""
+    chosen = _read(context.choose_places)
+    market = _read(lambda: prices_of(context.read("spot_prices", "spot_prices")))
+    listed = _read(lambda: context.plans)
+    places = chosen[0] if chosen else {}
+    found = {}
+    for machine in context.machines_to_order:
+        alternatives = context.places_of(machine)
+        place = places.get(machine["hostname"]) or (alternatives[0] if alternatives else Place(metro="", plan=""))
+        if machine.get("hardware_reservation_id"):
+            price: Any = 0.0
+        else:
+            price = (market or {}).get(place) if is_spot(machine) else ((listed or {}).get(place.plan) or {}).get("price_per_hour")
+        is_reserved = bool(machine.get("hardware_reservation_id"))
+        found[machine["hostname"]] = Offer(place.plan, place.metro, float(price) if isinstance(price, (int, float)) else None, is_reserved)
+    return found
+
+
+def _read(read: Callable[[], Answer]) -> Answer | None:
+    """Return what a reading says; None without it, which a check reports."""
+    try:
+        return read()
+    except UnreadableError:
+        return None
+
+
+def cost(context: Context) -> dict[str, Any]:
+    """Return the prices of the machines to order, None when unknown."""
+    if not context.machines_to_order:
+        return {"price_per_hour": 0.0 if context.devices else None, "price_of_the_run": None, "price_per_month": None}
+    prices = {name: offer.price_per_hour for name, offer in offers(context).items()}
+    hour = total(prices.values())
+    if hour is None:
+        return {"price_per_hour": None, "price_of_the_run": None, "price_per_month": None}
+    bootstrap = {machine["hostname"] for machine in context.groups["bootstrap"]}
+    staying = sum(price or 0.0 for name, price in prices.items() if name not in bootstrap)
+    return {
+        "price_per_hour": hour,
+        "price_of_the_run": round(hour * float(context.settings.get("run_hours") or 1), 2),
+        "price_per_month": round(staying * HOURS_A_MONTH, 2),
+    }

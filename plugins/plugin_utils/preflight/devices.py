@@ -1,0 +1,131 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of device options with which the Metal API delivers a device, but the install cannot be completed.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
+    Finding,
+    UnreadableError,
+    counted,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+    passed_if,
+    warning,
+)
+
+NODE_SYSTEM = "custom_ipxe"
+"""The operating system that runs the iPXE script that boots CoreOS."""
+
+
+def addresses(context: Context) -> Finding:
+    problems = [
+        f"{machine['hostname']} {problem}"
+        for machine in context.machines_to_order
+        if (problem := _address_problem(machine.get("ip_addresses")))
+    ]
+    try:
+        problems += _block_problems(context)
+    except UnreadableError:
+        if not problems:
+            raise
+    return passed_if(not problems, listed(problems) or "a public and a private IPv4 address for every device")
+
+
+def _address_problem(requested: Any) -> str:
+    """Return why these addresses are not sufficient. Without any, the Metal API assigns public and private ones."""
+    if not requested:
+        return ""
+    if isinstance(requested, str) or not isinstance(requested, Sequence) or not all(isinstance(each, Mapping) for each in requested):
+        return "has malformed metal_ip_addresses: not a list of address_family and public"
+    kinds = {(str(each.get("address_family")), _is_true(each.get("public", True))) for each in requested}
+    missing = [name for name, kind in (("public", ("4", True)), ("private", ("4", False))) if kind not in kinds]
+    return f"gets no {' and no '.join(missing)} IPv4 address" if missing else ""
+
+
+def given_blocks(machine: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the IP reservations from which the device of a machine gets its addresses."""
+    given = [each.get("ip_reservations") or [] for each in mappings(machine.get("ip_addresses"))]
+    # Modules accept a list as text, too.
+    lists = [each.split(",") if isinstance(each, str) else each for each in given]
+    return list(dict.fromkeys(str(identity).strip() for each in lists if isinstance(each, Sequence) for identity in each))
+
+
+def _block_problems(context: Context) -> Iterator[str]:
+    """Yield why a device cannot get its addresses from the given block. Raises :class:`UnreadableError` if the blocks were not read."""
+    users: dict[str, list[Machine]] = {}
+    for machine in context.machines_to_order:
+        for identity in given_blocks(machine):
+            users.setdefault(identity, []).append(machine)
+    blocks = {block["id"]: block for block in context.read("device_blocks", "ip_reservations")} if users else {}
+    for identity, machines in users.items():
+        block = blocks.get(identity)
+        metros = sorted({place.metro for machine in machines for place in context.places_of(machine)})
+        if block is None:
+            problem = f"the project has no IP reservation {identity}"
+        elif not (problem := unusable(block)) and block.get("metro") and any(metro != block["metro"] for metro in metros):
+            problem = f"the IP reservation {identity} is in {block['metro']}, and machines are in {listed(metros)}"
+        if problem:
+            yield f"{problem} (metal_ip_addresses of {listed(machine['hostname'] for machine in machines)})"
+
+
+def _is_true(value: Any) -> bool:
+    """Return the value of a boolean option as modules parse it."""
+    return str(value).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
+
+
+def orders_all_keys(machine: Mapping[str, Any]) -> bool:
+    """Return whether a device is ordered without options for SSH keys, so that it gets all keys of the project and its members."""
+    return not _is_true(machine.get("no_ssh_keys")) and not any(machine.get(f"{kind}ssh_keys") for kind in ("project_", "user_", ""))
+
+
+def ssh_keys(context: Context) -> Finding:
+    """Refuse an order that the Metal API would refuse, after the network was created: for a new account, which has no key."""
+    machines = [str(machine["hostname"]) for machine in context.machines_to_order if orders_all_keys(machine)]
+    if not machines:
+        return passed("chosen by the options of the machines")
+    keys = context.read("ssh_keys", "ssh_keys")
+    if found := keys["project"] + keys["user"]:
+        return passed(f"{counted(found, 'SSH key')} of the project and the token's user")
+    if keys["members"] > 1:
+        return not_checkable("neither the project nor the token's user has an SSH key; those of the project's other members cannot be read")
+    return failed(f"neither the project nor the token's user has an SSH key: {listed(machines)}")
+
+
+def options(context: Context) -> Finding:
+    problems, terminations = [], []
+    for machine in context.machines_to_order:
+        name, role = machine["hostname"], machine.get("role")
+        system = machine.get("operating_system") or NODE_SYSTEM
+        if role != "load-balancer" and system != NODE_SYSTEM:
+            problems.append(f"{name} has metal_operating_system {system}, which does not boot CoreOS")
+        if role == "bootstrap" and _is_true(machine.get("locked")) and not context.text("bootstrap_becomes"):
+            problems.append(f"{name} has metal_locked, so it cannot be deleted when bootstrap is complete")
+        end = time_of(machine.get("termination_time"))
+        if end is not None and _is_during_the_run(context, end):
+            problems.append(f"the Metal API deletes {name} at {timestamp(end)} (metal_termination_time), before the install is complete")
+        elif end is not None and role != "bootstrap":
+            terminations.append(f"the Metal API deletes {name} at {timestamp(end)} (metal_termination_time)")
+    if problems:
+        return failed("; ".join(problems))
+    return warning("; ".join(terminations)) if terminations else passed("no option that blocks the install")
+
+
+def _is_during_the_run(context: Context, end: datetime) -> bool:
+    now = (context.readings.get("clock") or {}).get("now")
+    hours = context.text("run_hours")
+    return now is not None and hours.replace(".", "", 1).isdigit() and end.timestamp() <= float(now) + float(hours) * 3600

@@ -1,0 +1,216 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the load balancer of the API and the routers.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import CONTROL_PLANE
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
+    Finding,
+    counted,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+    passed_if,
+    warning,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families
+
+API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
+FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"
+
+
+MOST = 2
+"""Load balancer devices that can share an elastic address."""
+
+
+def kind(context: Context) -> Finding:
+    chosen = context.text("load_balancer")
+    machines = context.groups["load_balancer"]
+    metros = sorted({str(machine.get("metro")) for machine in machines})
+    found = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer"
+    if len(metros) > 1 or (len(machines) > 1 and any(machine.get("placement") for machine in machines)):
+        return failed(
+            f"{found}; the load balancers are in {' and '.join(metros)}, and their elastic address belongs to one metro",
+            "set the same metal_metro for all hosts of the group load_balancer, and no metal_placement",
+        )
+    given = {name: context.text(name) for name in ("api_address", "ingress_address")}
+    if chosen == "external":
+        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in given.items() if not is_address(text)]
+        if malformed:
+            return failed(f"{found}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
+    elif any(given.values()):
+        return failed(
+            f"{found}; openshift_api_address and openshift_ingress_address are of an external load balancer",
+            "set openshift_load_balancer to external, or remove the addresses",
+        )
+    if chosen == "kube_vip":
+        problems = list(_kube_vip_problems(context))
+        return passed_if(not problems, f"{found}; {problems[0]}" if problems else found)
+    if chosen == "haproxy" and needs_bgp(context) and not context.text("metadata_url"):
+        return failed(
+            f"{found}; they read the routers to which they announce their address from their metadata, and openshift_metadata_url is empty",
+            "set openshift_metadata_url to the URL of the service's metadata, or use one load balancer",
+        )
+    fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST}
+    return passed_if(fits.get(chosen, False), found)
+
+
+def _kube_vip_problems(context: Context) -> Iterator[str]:
+    """Yield why the control plane nodes cannot announce the address of the API."""
+    if context.groups["load_balancer"]:
+        yield "kube_vip uses no load balancer devices: remove the hosts from the group load_balancer"
+    masters = context.groups["control_plane"]
+    metros = sorted({str(machine.get("metro")) for machine in masters})
+    if len(metros) > 1 or any(machine.get("placement") for machine in masters):
+        where = " and ".join(metros) if len(metros) > 1 else "the metros of metal_placement"
+        yield f"the control plane is in {where}, and the elastic address that kube-vip announces belongs to one metro"
+    if context.text("machine_network") == "layer3":
+        yield "BGP sessions use the private addresses, and openshift_machine_network layer3 configures none: use bond"
+    if context.settings.get("service_networks") and 4 not in ip_families([str(each) for each in context.settings["service_networks"]]):
+        yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
+
+
+def needs_bgp(context: Context) -> bool:
+    """Return whether devices of the cluster announce an address by BGP."""
+    chosen = context.text("load_balancer")
+    return chosen == "kube_vip" or (chosen == "haproxy" and len(context.groups["load_balancer"]) > 1)
+
+
+def bgp(context: Context) -> Finding:
+    if not needs_bgp(context):
+        return passed("not needed: no device announces an address")
+    context.read("bgp", "bgp_sessions")
+    config = context.readings["bgp"].get("bgp_config")
+    if config is None:
+        return passed("not enabled yet: this run enables local BGP for the project")
+    found = f"{config['deployment_type']} BGP with ASN {config['asn']}, status {config['status']}"
+    return passed_if(config["status"] == "enabled", found)
+
+
+def is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def ingress(context: Context) -> Finding:
+    problem = next(_ingress_problems(context), None)
+    if problem:
+        return failed(problem)
+    workers = context.groups["workers"]
+    able = _router_machines(context)
+    if context.text("ingress_pool") or context.text("ingress_replicas"):
+        return passed(f"{counted(_router_count(context), 'router')} in {_router_pool(context)}")
+    if workers and not able:
+        return warning(
+            "no worker without taints: routers run on none of them unless openshift_ingress_pool or a manifest of an IngressController"
+            " says otherwise"
+        )
+    return passed(f"routers may run on {counted(len(able), 'worker')}" if workers else "routers run on the control plane")
+
+
+def _ingress_problems(context: Context) -> Iterator[str]:
+    """Yield why the routers cannot run as openshift_ingress_pool and openshift_ingress_replicas say."""
+    pool, replicas = context.text("ingress_pool"), context.text("ingress_replicas")
+    able = len(_router_machines(context))
+    slots = context.text("load_balancer_ingress_slots")
+    if context.text("load_balancer") == "haproxy" and slots.isdecimal() and able > int(slots):
+        yield (
+            f"routers may run on {counted(able, 'machine')}, and HAProxy has {counted(int(slots), 'slot')} for them: routers on others get"
+            f" no connections. Set openshift_ingress_pool to a pool of at most {slots} machines, or load_balancer_ingress_slots to at least"
+            f" {able}: this changes the userdata of load balancer devices, and existing ones keep their slots until they are created again"
+        )
+    elif replicas and not (replicas.isdecimal() and int(replicas) > 0):
+        yield f"openshift_ingress_replicas is {replicas}: set it to 1 or more, since the installation does not complete without routers"
+    elif pool == CONTROL_PLANE and context.groups["workers"]:
+        yield "openshift_ingress_pool is control_plane, whose machines run no routers beside workers: set it to a pool of workers"
+    elif pool and not (able and (context.groups["workers"] or pool == CONTROL_PLANE)):
+        pools = sorted({str(machine.get("pool")) for machine in context.groups["workers"]})
+        yield f"no machine is in the pool {pool} of openshift_ingress_pool; pools of workers: {listed(pools) or 'none'}"
+    elif (pool or replicas) and (context.readings.get("manifests") or {}).get("ingress_controller"):
+        yield "openshift_manifests has the IngressController default, which openshift_ingress_pool and openshift_ingress_replicas write"
+    elif (pool or replicas) and able < _router_count(context):
+        yield (
+            f"{counted(_router_count(context), 'router')} in {_router_pool(context)}, which has {counted(able, 'machine')}, and each needs"
+            " a machine of its own: add machines, or set openshift_ingress_replicas to their number"
+        )
+
+
+def _router_machines(context: Context) -> list[Machine]:
+    """Return the machines on which routers may run."""
+    workers = context.groups["workers"]
+    return [machine for machine in workers if machine.get("may_run_router")] if workers else context.groups["control_plane"]
+
+
+def _router_pool(context: Context) -> str:
+    """Return the name of these machines for messages."""
+    pool = context.text("ingress_pool")
+    if pool and pool != CONTROL_PLANE:
+        return f"the pool {pool}"
+    return "the pool of workers without taints" if context.groups["workers"] else "the control plane"
+
+
+def _router_count(context: Context) -> int:
+    """Return the number of routers: that of the inventory, or the ingress operator's default by the topology of the cluster."""
+    return int(context.text("ingress_replicas") or (1 if len(context.groups["control_plane"]) == 1 else 2))
+
+
+def ports(context: Context) -> Finding:
+    reading = context.readings.get("load_balancer") or {}
+    results = reading.get("results") or []
+    finding = _ports(context, [each for each in results if each["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
+    published = [str(each["address"]) for each in results if (each["port"], each["answer"]) == (MACHINE_CONFIG_PORT, "open")]
+    if not published or finding.verdict == "failed":
+        return finding
+    return warning(
+        f"{finding.found}; {listed(published)} port {MACHINE_CONFIG_PORT} is open to the controller: clients that reach it get the pull"
+        " secret and the token for node CSRs",
+        "let the load balancer accept connections to this port from the nodes alone",
+    )
+
+
+def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) -> Finding:
+    """Return the finding for the ports that the controller needs."""
+    if not results and context.text("load_balancer") in ("dns", "kube_vip"):
+        return passed("no load balancer device")
+    if not results:
+        return not_checkable("not checked: this run creates the load balancer")
+    ports_by_answer = {
+        answer: [f"{each['address']} port {each['port']}" for each in results if each["answer"] == answer]
+        for answer in ("open", "refused", "silent")
+    }
+    found = "; ".join(f"{answer}: {listed(where)}" for answer, where in ports_by_answer.items() if where)
+    if not ports_by_answer["refused"] and not ports_by_answer["silent"]:
+        return passed(found)
+    if not is_own:
+        return _external(context, found, {each["answer"] for each in results if each["port"] == API_PORT}, bool(ports_by_answer["silent"]))
+    if not context.is_bootstrapped:
+        return not_checkable(f"{found}; this run waits for the load balancer")
+    return failed(found, FIREWALL if ports_by_answer["silent"] else None)
+
+
+def _external(context: Context, found: str, api: set[str], silent: bool) -> Finding:
+    """Return the finding for a load balancer of another owner.
+
+    It may refuse connections while it has no backends, and drop the controller's packets to other ports than the API's.
+    """
+    if "silent" in api:
+        return failed(found, FIREWALL)
+    if context.is_bootstrapped and "refused" in api:
+        return failed(found, "check why the load balancer has no backends")
+    if silent:
+        return not_checkable(f"{found}; the machines may have access although the controller has none")
+    return passed(f"{found}; the load balancer is reachable and has no backends yet")

@@ -1,0 +1,150 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report: the findings of all checks of ``checks.py``.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.capacity import cost
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS, Check
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
+    UnreadableError,
+    Verdict,
+    counted,
+    failed,
+    not_checkable,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import plan_of
+
+VERDICTS: tuple[Verdict, ...] = ("passed", "not checkable", "warning", "failed")
+"""In the order of the report: what needs attention is last."""
+SUMMARY_WORDS = {"warning": "with a warning"}
+"""A verdict as the summary prints it. Any other is printed as it is."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report."""
+
+    check: str
+    verdict: Verdict
+    found: str
+    expected: str
+    advice: str
+    is_notable: bool = False
+
+
+def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to check capacity for, ``text`` to show.
+
+    For ``settings`` and ``readings`` see :class:`Context`.
+    """
+    context = Context(settings, readings)
+    lines = sorted((_line(each, context) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
+    counts = Counter(line.verdict for line in lines)
+    costs = cost(context)
+    plan = plan_of(context)
+    summary = _summary(context, counts, costs)
+    return {
+        "cluster": context.cluster,
+        "checks": [asdict(line) for line in lines],
+        "passed": counts["passed"],
+        "warnings": counts["warning"],
+        "not_checkable": counts["not checkable"],
+        "failed": counts["failed"],
+        "machines_to_order": len(context.machines_to_order),
+        **costs,
+        "servers": context.capacity_questions(),
+        "plan": plan.data() if plan else None,
+        "summary": summary,
+        "text": [*_columns(lines), summary],
+        "problems": _problems(lines),
+    }
+
+
+def _line(each: Check, context: Context) -> Line:
+    try:
+        finding = each.find(context)
+    except UnreadableError as problem:
+        finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
+    found = printable(" ".join(finding.found.split()), 4000)
+    advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict in ("failed", "warning") else "")
+    return Line(each.name, finding.verdict, found, each.expected, advice, finding.is_notable)
+
+
+def _columns(lines: Sequence[Line]) -> list[str]:
+    width = max(len(line.check) for line in lines)
+    words = {"failed": "FAILED", "warning": "WARNING"}
+    return [f"{words.get(line.verdict, line.verdict):13}  {line.check:{width}}  {line.found}" for line in lines]
+
+
+def _problems(lines: Sequence[Line]) -> list[str]:
+    problems = []
+    for line in lines:
+        if line.verdict == "failed":
+            problems += [f"- {line.check}: {line.found}", f"    expected: {line.expected}", f"    to do: {line.advice}"]
+    return problems
+
+
+def _summary(context: Context, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:
+    shown = [verdict for verdict in VERDICTS if counts[verdict] or verdict != "warning"]
+    verdicts = ", ".join(f"{counts[verdict]} {SUMMARY_WORDS.get(verdict, verdict)}" for verdict in shown)
+    summary = f"{verdicts}; {counted(len(context.machines_to_order), 'machine')} to order"
+    if not context.machines_to_order or costs["price_of_the_run"] is None:
+        return summary
+    hours = float(context.settings.get("run_hours") or 1)
+    return (
+        f"{summary} for {costs['price_per_hour']:.2f} US dollars per hour: about {costs['price_of_the_run']:.2f} for the run ({hours:g} h)"
+        f" and {costs['price_per_month']:.0f} per month for the machines that stay"
+    )
+
+
+WORDS = {"passed": "passed", "failed": "FAILED", "not checkable": "unknown"}
+"""A verdict as the lines of checks print it. Any other is printed as it is."""
+NOT_MADE = "not checked: "
+"""What a check has found that has nothing to check in this run."""
+
+
+def screen_lines(report: Mapping[str, Any], *, verbose: bool = False) -> list[str]:
+    """Return the report as lines: failed and unknown checks with what to do, what to know of others, and one line for all that passed.
+
+    Checks that have nothing to check in this run are in that line too, with their reasons. ``verbose``: a line for every check. Failed
+    checks are last, next to the error that ends the run.
+    """
+    checks = sorted(report["checks"], key=lambda check: (check["verdict"] != "passed", check["verdict"] == "failed"))
+    passed: list[Mapping[str, Any]] = []
+    unmade: list[Mapping[str, Any]] = []
+    shown: list[Mapping[str, Any]] = []
+    for check in checks:
+        is_unmade = check["verdict"] == "not checkable" and check["found"].startswith(NOT_MADE) and not check["advice"]
+        folded = passed if check["verdict"] == "passed" and not check.get("is_notable") else unmade if is_unmade else shown
+        (shown if verbose else folded).append(check)
+    lines = [_folded(passed, unmade)] if passed or unmade else []
+    width = max((len(check["check"]) for check in shown), default=0)
+    for check in shown:
+        verdict = check["verdict"]
+        lines.append(f"{WORDS.get(verdict, verdict):8} {check['check']:{width}}  {check['found']}")
+        if verdict == "failed":
+            lines.append(f"{'':9}expected: {check['expected']}")
+        if check["advice"]:
+            lines.append(f"{'':9}to do:    {check['advice']}")
+    # The plan, which is printed next, has numbers and prices.
+    return lines if report.get("plan") and not report["failed"] else [*lines, report["summary"]]
+
+
+def _folded(passed: Sequence[Mapping[str, Any]], unmade: Sequence[Mapping[str, Any]]) -> str:
+    text = f"{counted(len(passed), 'check')} passed"
+    if unmade:
+        text += f", {len(unmade)} not made"
+    reasons = dict.fromkeys(check["found"].removeprefix(NOT_MADE) for check in unmade)
+    return f"{text} (all of them with -v){': ' if reasons else ''}{'; '.join(reasons)}"

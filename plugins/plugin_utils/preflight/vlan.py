@@ -1,0 +1,300 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the VLAN of a cluster.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import SUBNET_SIZES
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, is_placement
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
+    Finding,
+    UnreadableError,
+    counted,
+    failed,
+    listed,
+    not_checkable,
+    passed,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import parse_network
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import (
+    LAYER_2,
+    OWN_GATEWAYS,
+    gateway_kind,
+    gateway_subnet,
+)
+
+FEWEST_ADDRESSES = 4
+"""A smaller network has no addresses between its own and that for broadcasts."""
+
+
+def vlan(context: Context) -> Finding:
+    if context.text("machine_network") != "vlan":
+        unused = list(_without_effect(context))
+        return failed("; ".join(unused)) if unused else passed(f"not used by the machine network {context.text('machine_network')}")
+    problems = list(_mode_problems(context))
+    metros = sorted(metros_of((machine for machine in context.nodes if is_placement(machine.get("placement"))), context.devices))
+    if len(metros) > 1:
+        problems.append(f"the machines may be in the metros {listed(metros)}, and a VLAN is in one metro")
+    unread = []
+    for rule in (_existing_problems, _gateway_problems, _reservation_problems):
+        try:
+            problems += rule(context, metros)
+        except UnreadableError as problem:
+            unread.append(problem)
+    subnet = _subnet(context)
+    if not unread:
+        problems += [*_subnet_problems(context, subnet), *_machine_problems(context, subnet)]
+    if problems or any(problem.failed for problem in unread):
+        return failed("; ".join([*problems, *map(str, unread)]))
+    if unread:
+        return not_checkable(str(unread[0]))
+    return passed(_description(context, subnet))
+
+
+def _description(context: Context, subnet: IPv4Network | None) -> str:
+    gateway, size = context.text("vlan_gateway"), context.text("vlan_gateway_size")
+    which = f"the existing VLAN {context.text('vlan_id')}" if context.text("vlan_id") else "a VLAN of the cluster"
+    through = {"none": "", "private": f" with a private gateway of {size} addresses", "public": " with a public gateway"}
+    where = through.get(gateway, f" with the gateway {gateway}")
+    if gateway == "public" and not context.text("vlan_reservation_id"):
+        where += f" of {size} addresses"
+    in_layer2 = " in layer 2" if context.text("vlan_mode") == LAYER_2 else ""
+    return ", ".join([f"{which}{where}", *([str(subnet)] if subnet else []), f"{counted(len(context.nodes), 'machine')}{in_layer2}"])
+
+
+def _mode_problems(context: Context) -> Iterator[str]:
+    """Yield why machines would be without a way out, or the cluster without an API that machines reach when they boot."""
+    kind, gateway = gateway_kind(context.text("vlan_gateway")), context.text("vlan_gateway")
+    if not kind:
+        yield (
+            "openshift_vlan_gateway has to be none, private, public, the id of a Metal gateway or the address of a router, it is"
+            f" '{gateway}'"
+        )
+    if kind == "private" and context.text("vlan_id"):
+        yield (
+            "openshift_vlan_gateway private cannot be used in the existing VLAN of openshift_vlan_id, since destroy could not distinguish"
+            " its gateway from others: create a gateway there and give its id"
+        )
+    if kind == "id" and not context.text("vlan_id"):
+        yield f"openshift_vlan_gateway {gateway} is an existing gateway, and openshift_vlan_id does not name its VLAN"
+    size = context.text("vlan_gateway_size")
+    if kind in OWN_GATEWAYS and not context.text("vlan_reservation_id") and size not in map(str, SUBNET_SIZES):
+        yield f"openshift_vlan_gateway_size has to be {', '.join(map(str, SUBNET_SIZES[:-1]))} or {SUBNET_SIZES[-1]}, it is {size}"
+    if context.text("vlan_mode") != LAYER_2:
+        if kind == "address":
+            yield f"openshift_vlan_gateway {gateway} has no effect with openshift_vlan_mode hybrid: the default gateway is that of the bond"
+        return
+    if kind == "none":
+        yield "openshift_vlan_mode layer2 needs openshift_vlan_gateway: machines in layer 2 reach other networks by a gateway alone"
+    is_public = _is_public(context)
+    has_other_images = bool(context.settings.get("proxy") or context.settings.get("image_digest_sources"))
+    if kind in ("private", "id") and is_public is False and not has_other_images:
+        yield (
+            "a private gateway does not lead to the internet: machines in layer 2 need openshift_proxy or openshift_image_digest_sources to"
+            " pull images"
+        )
+    if kind in ("private", "address", "id") and is_public is False and context.text("load_balancer") != "external":
+        yield (
+            "machines boot in layer 3 and fetch their configs from the API in layer 2, which they reach through a public gateway or"
+            " openshift_load_balancer external alone"
+        )
+    if context.text("load_balancer") == "kube_vip" or context.settings.get("metallb"):
+        name = "openshift_load_balancer kube_vip" if context.text("load_balancer") == "kube_vip" else "openshift_metallb"
+        yield f"{name} speaks BGP from the private address of the device, which machines in layer 2 have not"
+
+
+def _is_public(context: Context) -> bool | None:
+    """Return whether the addresses in the VLAN are public ones; None as long as an existing gateway was not read."""
+    kind = gateway_kind(context.text("vlan_gateway"))
+    if kind != "id":
+        return kind == "public"
+    found = _given_gateway(context)
+    return None if found is None else found.get("private_ipv4_subnet_size") is None and found.get("vrf_id") is None
+
+
+def _given_gateway(context: Context) -> Mapping[str, Any] | None:
+    """Return the gateway that is given by its id, None if it was not read or does not exist."""
+    listed_ = (context.readings.get("vlan_gateway") or {}).get("metal_gateways") or []
+    return next((each for each in listed_ if each.get("id") == context.text("vlan_gateway")), None)
+
+
+def _without_effect(context: Context) -> Iterator[str]:
+    for name, default in (
+        ("vlan_id", ""),
+        ("vlan_subnet", ""),
+        ("vlan_mode", "hybrid"),
+        ("vlan_gateway", "none"),
+        ("vlan_reservation_id", ""),
+    ):
+        if context.text(name) not in ("", default):
+            yield f"openshift_{name} has no effect with openshift_machine_network {context.text('machine_network')}"
+    if named := [str(machine["hostname"]) for machine in context.machines if machine.get("vlan_address")]:
+        yield f"openshift_vlan_address has no effect with openshift_machine_network {context.text('machine_network')}: {listed(named)}"
+
+
+def _subnet(context: Context) -> IPv4Network | None:
+    """Return the network of the VLAN: that of the Metal gateway or of its block; None if it is malformed, or not known before the run."""
+    kind = gateway_kind(context.text("vlan_gateway"))
+    if kind == "id":
+        found = _given_gateway(context)
+        return gateway_subnet(found) if found else None
+    if kind == "public" and context.text("vlan_reservation_id"):
+        found = _given_block(context)
+        return _network(f"{found.get('network')}/{found.get('cidr')}") if found else None
+    return None if kind in OWN_GATEWAYS else _network(context.text("vlan_subnet"))
+
+
+def _network(text: str) -> IPv4Network | None:
+    try:
+        return IPv4Network(text)
+    except ValueError:
+        return None
+
+
+def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
+    text, kind = context.text("vlan_subnet"), gateway_kind(context.text("vlan_gateway"))
+    if kind in ("id", *OWN_GATEWAYS):
+        if text and text != str(subnet):
+            known = f", {subnet}" if subnet else ""
+            yield f"openshift_vlan_subnet is {text}, and the subnet is that of the Metal gateway{known}: leave openshift_vlan_subnet empty"
+        return
+    if subnet is None or "/" not in text or subnet.num_addresses < FEWEST_ADDRESSES:
+        yield f"openshift_vlan_subnet has to be an IPv4 network such as 192.168.40.0/24, it is '{text}'"
+        return
+    given = context.settings.get("machine_networks")
+    machine_networks = [found for each in (given if isinstance(given, list) else []) if (found := parse_network(str(each)))]
+    own = parse_network(text)
+    if own is not None and not any(own in network for network in machine_networks):
+        yield f"openshift_vlan_subnet {text} is in none of openshift_machine_networks"
+    if kind == "address" and IPv4Address(context.text("vlan_gateway")) not in subnet:
+        yield f"openshift_vlan_gateway {context.text('vlan_gateway')} is not in openshift_vlan_subnet {text}"
+
+
+def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
+    """Yield problems of the machines' addresses and ports."""
+    given = {str(machine["hostname"]): str(machine.get("vlan_address") or "") for machine in context.nodes}
+    if without := [name for name, address in given.items() if not address]:
+        yield f"openshift_vlan_address is not set for {listed(without)}"
+    size = subnet.num_addresses if subnet else _size(context)
+    kind = gateway_kind(context.text("vlan_gateway"))
+    if subnet is None and kind in OWN_GATEWAYS:
+        if named := [name for name, address in given.items() if address and not address.isdecimal()]:
+            yield (
+                f"openshift_vlan_address of {listed(named)} has to be a number: the subnet of the gateway is not known before"
+                " the gateway is created"
+            )
+        given = {name: address for name, address in given.items() if address.isdecimal()}
+    addresses = {name: _in_subnet(subnet, address) for name, address in given.items() if address}
+    for address, times in Counter(addresses.values()).items():
+        if times > 1:
+            yield f"{listed(name for name, own in addresses.items() if own == address)} have the same openshift_vlan_address {address}"
+    yield from _outside(context, subnet, size, given)
+    if frozen := [str(machine["hostname"]) for machine in context.nodes if machine.get("network_frozen")]:
+        yield f"metal_network_frozen forbids to put {listed(frozen)} into a VLAN"
+    outside = [machine for machine in context.machines if machine not in context.nodes and machine.get("vlan_address")]
+    if outside:
+        yield f"openshift_vlan_address has no effect on the load balancers {listed(str(machine['hostname']) for machine in outside)}"
+
+
+def _size(context: Context) -> int:
+    """Return the size of a subnet that is not created yet; 0 for a malformed one, which another rule reports."""
+    text = context.text("vlan_gateway_size")
+    return int(text) if text.isdecimal() else 0
+
+
+def _in_subnet(subnet: IPv4Network | None, address: str) -> str:
+    """Return an address, also of a number in a known network; a number that is none of the network stays one."""
+    if subnet is None or not address.isdecimal() or int(address) >= subnet.num_addresses:
+        return address
+    return str(subnet[int(address)])
+
+
+def _outside(context: Context, subnet: IPv4Network | None, size: int, given: Mapping[str, str]) -> Iterator[str]:
+    """Yield addresses that no machine can have: outside of the subnet, its ends, and that of the gateway."""
+    gateway = context.text("vlan_gateway")
+    kind = gateway_kind(gateway)
+    # A Metal gateway has the first address of its subnet.
+    first = 1 if kind in ("id", *OWN_GATEWAYS) else 0
+    for name, text in given.items():
+        if not text or (subnet is None and not (kind in OWN_GATEWAYS and text.isdecimal() and size in SUBNET_SIZES)):
+            continue
+        where = str(subnet) if subnet else f"a subnet of {size} addresses"
+        number = int(text) if text.isdecimal() else int(IPv4Address(text)) - int(subnet.network_address) if subnet else 0
+        if not 0 < number < size - 1:
+            yield f"openshift_vlan_address {text} of {name} is no address of a machine in {where}"
+        elif number == first or (subnet and kind == "address" and str(subnet[number]) == gateway):
+            yield f"openshift_vlan_address {text} of {name} is that of the gateway"
+
+
+def _existing_problems(context: Context, metros: list[str]) -> Iterator[str]:
+    """Yield why machines cannot be in the VLAN that is given. Raises :class:`UnreadableError` if it was not read."""
+    if not context.text("vlan_id"):
+        return
+    found = context.read("vlan", "virtual_networks")
+    if not found:
+        yield f"the project has no VLAN {context.text('vlan_id')} (openshift_vlan_id)"
+    elif others := [metro for metro in metros if metro != found[0]["metro"]]:
+        yield f"the VLAN {context.text('vlan_id')} is in {found[0]['metro']}, and machines are in {listed(others)}"
+
+
+def _gateway_problems(context: Context, _metros: list[str]) -> Iterator[str]:
+    """Yield why the given gateway cannot be that of the machines. Raises :class:`UnreadableError` if it was not read.
+
+    A gateway is in the metro of its VLAN, whose metro is checked.
+    """
+    given = context.text("vlan_gateway")
+    if gateway_kind(given) != "id":
+        return
+    context.read("vlan_gateway", "metal_gateways")
+    found = _given_gateway(context)
+    if found is None:
+        yield f"the project has no Metal gateway {given} (openshift_vlan_gateway)"
+    elif found["state"] == "deleting":
+        yield f"the Metal gateway {given} (openshift_vlan_gateway) is being deleted"
+    elif context.text("vlan_id") and found["virtual_network_id"] != context.text("vlan_id"):
+        yield (
+            f"the Metal gateway {given} is in the VLAN {found['virtual_network_id']}, and openshift_vlan_id is {context.text('vlan_id')}"
+        )
+
+
+def _given_block(context: Context) -> Mapping[str, Any] | None:
+    blocks = (context.readings.get("vlan_reservation") or {}).get("ip_reservations") or []
+    return next((each for each in blocks if each.get("id") == context.text("vlan_reservation_id")), None)
+
+
+def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
+    """Yield why the given block cannot be that of the gateway. Raises :class:`UnreadableError` if it was not read."""
+    given = context.text("vlan_reservation_id")
+    if not given:
+        return
+    if context.text("vlan_gateway") != "public":
+        yield f"openshift_vlan_reservation_id has no effect with openshift_vlan_gateway {context.text('vlan_gateway')}"
+        return
+    if context.text("vlan_id"):
+        yield (
+            "openshift_vlan_reservation_id and openshift_vlan_id exist both, so destroy could not distinguish the gateway of the cluster"
+            " from others: create the gateway and give its id"
+        )
+    context.read("vlan_reservation", "ip_reservations")
+    found = _given_block(context)
+    if found is None:
+        yield f"the project has no IP reservation {given} (openshift_vlan_reservation_id)"
+        return
+    if problem := unusable(found):
+        yield problem
+    elif found.get("type") != "public_ipv4" or found.get("quantity") not in SUBNET_SIZES:
+        sizes = f"{SUBNET_SIZES[0]} to {SUBNET_SIZES[-1]}"
+        yield f"the IP reservation {given} is {found.get('type')} with {found.get('quantity')} addresses, not a public block of {sizes}"
+    if others := [metro for metro in metros if metro != found.get("metro")]:
+        yield f"the IP reservation {given} is in {found.get('metro')}, and machines are in {listed(others)}"

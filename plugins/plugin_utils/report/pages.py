@@ -1,0 +1,60 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reports as HTML pages: one file each, which loads nothing and has no scripts. The templates are in ``templates``.
+
+Everything in a page is escaped: names of CSRs, messages of operators and errors of an API are texts that others write.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import count, price
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status_lines import (
+    HEADINGS,
+    certificate_lines,
+    ending,
+    machine_row,
+)
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"duration": duration, "ending": ending, "machine_row": machine_row}
+    environment.globals |= {"count": count, "price": price}
+    return environment
+
+
+def status_page(status: Mapping[str, Any]) -> str:
+    """Return the page of a cluster's status, the result of ``cluster_status``."""
+    groups = {heading: [each for each in status["findings"] if each["group"] == group] for group, heading in HEADINGS.items()}
+    return (
+        _environment()
+        .get_template("status.html")
+        .render(
+            status=status,
+            groups={heading: findings for heading, findings in groups.items() if findings},
+            machines=sorted(status["machines"], key=lambda machine: not machine["findings"]),
+            certificates=[each for each in status["certificates"] if each["within_days"]],
+            certificate_lines=certificate_lines(status["certificates"]),
+        )
+    )
+
+
+def run_page(report: Mapping[str, Any]) -> str:
+    """Return the page of a run, the result of ``run_report``."""
+    return _environment().get_template("run.html").render(report=report)

@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is declared of a variable of the collection.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the collection, and the options of roles that carry its value."""
+
+    name: str
+    type: str = "raw"
+    text: str = ""
+    """Its description, in the markup of ansible-doc. ``O()`` names another variable. Empty if it is an option of ``metal_device_set``."""
+    default: Any = None
+    """None if the default is computed, or if there is none."""
+    elements: str = ""
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+    no_log: bool | None = None
+    example: Any = None
+    required: bool = False
+    expression: str = ""
+    """A Jinja expression of its value where the default is more than a constant. ``ROLE_`` stands for the prefix of a role's options."""
+    computed: str = ""
+    """What ``expression`` uses by default, in Markdown."""
+    options: tuple[str, ...] = ()
+    """The options of roles that carry its value. The role of the first one owns the variable."""
+    in_preflight: bool = False
+    """It is one of ``validate_settings``."""
+    is_of_host: bool = False
+    """The filter ``machines`` reads it from each host, so it can be set for a group or a host."""
+    has_check: bool = False
+    """Preflight has a check of its own for its choices."""
+
+    def spec(self) -> dict[str, Any]:
+        """Return its type and choices as an argument spec, an empty one if the filter ``machines`` alone checks its value."""
+        if self.is_of_host and not self.options:
+            return {}
+        spec: dict[str, Any] = {"type": self.type}
+        if self.elements:
+            spec["elements"] = self.elements
+        if self.choices and not self.has_check:
+            spec["choices"] = list(self.choices)
+        if self.no_log is not None:
+            spec["no_log"] = self.no_log
+        return spec

@@ -1,0 +1,99 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The VLAN of a cluster: its gateway, its subnet, and the addresses of machines in it.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Address, IPv4Network, ip_interface
+from typing import Any
+
+NO_GATEWAY = "none"
+OWN_GATEWAYS = ("private", "public")
+"""Kinds of gateways that the cluster creates in its VLAN."""
+
+LAYER_2 = "layer2"
+
+_IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def gateway_kind(text: str) -> str:
+    """Return what ``openshift_vlan_gateway`` names: ``none``, ``private``, ``public``, ``id`` of a Metal gateway, or the ``address`` of a
+    router; empty for another text.
+    """
+    if text in (NO_GATEWAY, *OWN_GATEWAYS):
+        return text
+    if _IDENTIFIER.fullmatch(text):
+        return "id"
+    return "address" if _address(text) is not None else ""
+
+
+def gateway_subnet(gateway: Mapping[str, Any]) -> IPv4Network | None:
+    """Return the subnet of a Metal gateway; None while the API reports no address."""
+    try:
+        network = ip_interface(str(gateway.get("gateway_address"))).network
+    except ValueError:
+        return None
+    return network if isinstance(network, IPv4Network) else None
+
+
+def cluster_gateway(gateways: Iterable[Mapping[str, Any]], given: str) -> Mapping[str, Any] | None:
+    """Return the Metal gateway that ``openshift_vlan_gateway`` names, among those of the cluster's VLAN; the oldest of several."""
+    kind = gateway_kind(given)
+    present = sorted(
+        (each for each in gateways if each.get("state") != "deleting"), key=lambda each: (str(each.get("created_at")), str(each.get("id")))
+    )
+    if kind == "id":
+        return next((each for each in present if each.get("id") == given), None)
+    if kind not in OWN_GATEWAYS:
+        return None
+    return next((each for each in present if (each.get("private_ipv4_subnet_size") is not None) == (kind == "private")), None)
+
+
+def cluster_vlan(
+    vlans: Sequence[Mapping[str, Any]], gateways: Iterable[Mapping[str, Any]], *, mode: str, gateway: str, subnet: str
+) -> dict[str, Any]:
+    """Return ``id``, ``vxlan``, ``subnet`` and ``gateway`` of the cluster's VLAN; empty without a VLAN.
+
+    ``subnet``: the given one, else that of the Metal gateway; empty while neither is known. ``gateway``: the default gateway of machines in
+    layer 2; empty in hybrid mode, where the default gateway is that of the bond.
+    """
+    if not vlans:
+        return {}
+    found = cluster_gateway(gateways, gateway)
+    network = gateway_subnet(found) if found else None
+    address = str(ip_interface(str(found["gateway_address"])).ip) if found and network else ""
+    if gateway_kind(gateway) == "address":
+        address = gateway
+    return {
+        "id": vlans[0]["id"],
+        "vxlan": vlans[0]["vxlan"],
+        "subnet": str(network) if network else subnet,
+        "gateway": address if mode == LAYER_2 else "",
+    }
+
+
+def address_in(subnet: str, given: str) -> str:
+    """Return the address of a machine in the subnet, from ``openshift_vlan_address``: an address, or its number in the subnet.
+
+    Raises ValueError for a malformed subnet or address, and for a number beyond the subnet.
+    """
+    if not given.isdecimal():
+        return str(IPv4Address(given))
+    return str(IPv4Network(subnet)[int(given)]) if int(given) < IPv4Network(subnet).num_addresses else _beyond(subnet, given)
+
+
+def _beyond(subnet: str, given: str) -> str:
+    raise ValueError(f"{subnet} has no address of the number {given}")
+
+
+def _address(text: str) -> IPv4Address | None:
+    try:
+        return IPv4Address(text)
+    except ValueError:
+        return None

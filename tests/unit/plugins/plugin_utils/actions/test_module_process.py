@@ -1,0 +1,199 @@
+"""Modules as forks of the worker process: when, with which result, and what is left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible import constants
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+
+from ansible_collections.equinix_metal.openshift.plugins.action.metal_device_info import ActionModule
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions import module_process
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import run_in_fork, run_module
+from sandbox.testing.process import REPOSITORY
+
+PROJECT = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
+TOKEN = "planted-token"
+ARGUMENTS = {"metal_api_token": TOKEN, "project_id": PROJECT, "metal_api_retries": 0}
+
+
+def run(environment: dict[str, str] | None = None, **options: Any) -> tuple[int, dict[str, Any]]:
+    given = json.dumps({"ANSIBLE_MODULE_ARGS": {**ARGUMENTS, **options}}).encode()
+    found = run_module("metal_device_info", given, environment or {})
+    return found["rc"], json.loads(found["stdout"])
+
+
+def refusing() -> str:
+    """Return the URL of an API to which no connection is possible."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}/metal/v1"
+
+
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The processes that are forked: other tests may have children of this process, too."""
+    found: list[int] = []
+    fork = os.fork
+
+    def forked() -> int:
+        number = fork()
+        if number:
+            found.append(number)
+        return number
+
+    monkeypatch.setattr(os, "fork", forked)
+    return found
+
+
+def assert_gone(forks: list[int]) -> None:
+    (number,) = forks
+    with pytest.raises(ChildProcessError):
+        os.waitpid(number, os.WNOHANG)
+
+
+def test_the_result_is_that_of_the_module_and_the_fork_is_gone(forks: list[int]) -> None:
+    code, result = run(metal_api_url=refusing())
+    assert code == 1
+    assert result["failed"]
+    assert result["failure"]["type"]
+    assert TOKEN not in json.dumps(result)
+    assert_gone(forks)
+
+
+def test_the_environment_of_the_task_is_the_forks_alone() -> None:
+    url = refusing()
+    _code, result = run({"METAL_API_URL": url})
+    assert url.removesuffix("/metal/v1").removeprefix("http://127.0.0.1") in result["msg"]
+    assert "METAL_API_URL" not in os.environ
+
+
+def test_warnings_are_returned_with_the_result() -> None:
+    """The controller displays those of its own code at once, and again with each call that continues a wait."""
+    _code, result = run(metal_api_url=refusing(), auth_token="none")
+    assert any("auth_token" in str(warning) for warning in result.get("warnings", [])), result
+
+
+def test_calls_of_the_parent_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run report adds up the calls of all modules; the inventory plugin counts in the main process."""
+    monkeypatch.setattr(TALLY, "_calls", TALLY._calls.copy())
+    TALLY.call("parent")
+    assert run_in_fork(lambda: sys.exit(len(TALLY.result())), b"", {})["rc"] == 0
+    assert any(numbers["api"] == "parent" for numbers in TALLY.result())
+
+
+def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code() -> None:
+    def fail() -> None:
+        raise RuntimeError("a mistake")
+
+    found = run_in_fork(fail, b"", {})
+    assert found["rc"] != 0
+    assert "a mistake" in found["stderr"]
+    assert found["stdout"] == ""
+
+
+def test_a_module_that_was_killed_names_the_signal() -> None:
+    found = module_process._killed("metal_device_info", run_in_fork(lambda: os.kill(os.getpid(), signal.SIGKILL), b"", {}))
+    assert found["failed"]
+    assert "The module metal_device_info was ended by signal 9 (Killed)" in found["msg"]
+    assert "memory is short" in found["msg"]
+
+
+@pytest.mark.parametrize("code", [-9, 137])
+def test_a_module_that_ansible_started_names_the_signal_too(code: int) -> None:
+    answer = {"failed": True, "rc": code, "module_stdout": "", "module_stderr": "", "msg": "Module result deserialization failed"}
+    found = module_process._killed("metal_device_info", module_process._ended(answer))
+    assert "was ended by signal 9 (Killed)" in found["msg"]
+
+
+@pytest.mark.parametrize("answer", [{"rc": 137, "msg": "of a program"}, {"changed": False}, {"rc": 1, "module_stdout": ""}])
+def test_other_results_are_those_of_the_module(answer: dict[str, Any]) -> None:
+    assert module_process._killed("metal_device_info", module_process._ended(answer)) == {}
+
+
+def test_a_module_that_has_failed_was_not_killed() -> None:
+    assert module_process._killed("metal_device_info", {"rc": 1, "stdout": "", "stderr": "Traceback"}) == {}
+
+
+def test_a_task_that_runs_out_of_time_leaves_no_fork(forks: list[int]) -> None:
+    class TimeUpError(Exception):
+        pass
+
+    def end(*_arguments: Any) -> None:
+        raise TimeUpError
+
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            signal.setitimer(signal.ITIMER_REAL, 1.0)
+            with pytest.raises(TimeUpError):
+                run(metal_api_url=f"http://127.0.0.1:{silent.getsockname()[1]}/metal/v1", metal_api_timeout=60)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert_gone(forks)
+
+
+def test_workers_have_the_filters_from_the_main_process() -> None:
+    """Else each of them would load all files of filters for the first filter of a task."""
+    filters = ActionModule.__module__.replace("action.metal_device_info", "filter.machines")
+    program = f"""
+import sys
+from ansible.plugins.loader import action_loader, init_plugin_loader
+init_plugin_loader([{str(REPOSITORY / "collections")!r}])
+assert {filters!r} not in sys.modules
+action_loader.get("equinix_metal.openshift.metal_device_info", class_only=True)
+assert {filters!r} in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def action(**differs: Any) -> ActionModule:
+    task = SimpleNamespace(args={}, async_val=0, delegate_to=None, check_mode=False, diff=False, action="x", environment=[])
+    connection = SimpleNamespace(transport="local", become=None, _shell=SimpleNamespace(tmpdir=None), has_native_async=False)
+    for name, value in differs.items():
+        setattr(task if hasattr(task, name) else connection, name, value)
+    loader = DataLoader()
+    return ActionModule(task, connection, SimpleNamespace(), loader, Templar(loader=loader), None)
+
+
+LOCAL = {"ansible_python_interpreter": sys.executable}
+
+
+def test_a_local_task_of_ansibles_own_python_is_a_fork() -> None:
+    assert action()._can_fork(LOCAL)
+    assert action(transport="ansible.builtin.local")._can_fork(LOCAL)
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [{"async_val": 60}, {"delegate_to": "other"}, {"transport": "ssh"}, {"become": object()}],
+    ids=["async", "delegated", "ssh", "become"],
+)
+def test_anything_else_takes_the_usual_way(differs: dict[str, Any]) -> None:
+    assert not action(**differs)._can_fork(LOCAL)
+
+
+def test_another_python_and_kept_files_take_the_usual_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not action()._can_fork({"ansible_python_interpreter": "/usr/bin/python3"})
+    assert not action()._can_fork({})
+    monkeypatch.setattr(constants, "DEFAULT_KEEP_REMOTE_FILES", True)
+    assert not action()._can_fork(LOCAL)
+
+
+def test_it_is_used_with_the_versions_of_ansible_core_that_are_tested() -> None:
+    versions = tomllib.loads((REPOSITORY / "tools" / "matrix.toml").read_text(encoding="utf-8"))["versions"]
+    assert {entry["ansible-core"].rpartition(".")[0] for entry in versions} == module_process.KNOWN
+    (pinned,) = re.findall(r"(?m)^ansible-core==(\d+\.\d+)", (REPOSITORY / "constraints.txt").read_text(encoding="utf-8"))
+    assert pinned in module_process.KNOWN

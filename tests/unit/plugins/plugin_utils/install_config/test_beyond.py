@@ -1,0 +1,123 @@
+"""Values that the installer accepts and that make no cluster; the cases themselves are in tests/install_configs.yml."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config import beyond
+
+GOOD: dict[str, Any] = {
+    "networking": {
+        "networkType": "OVNKubernetes",
+        "clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}, {"cidr": "fd01::/48", "hostPrefix": 64}],
+        "serviceNetwork": ["172.30.0.0/16", "fd02::/112"],
+        "machineNetwork": [{"cidr": "10.0.0.0/16"}, {"cidr": "fd03::/64"}],
+        "ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}},
+    },
+    "platform": {"external": {"platformName": "equinix-metal", "cloudControllerManager": "External"}},
+    "imageDigestSources": [{"source": "quay.io/a/b", "mirrors": ["registry.example/a/b"], "sourcePolicy": "NeverContactSource"}],
+    "featureSet": "CustomNoUpgrade",
+    "cpuPartitioningMode": "None",
+}
+MALFORMED: tuple[Any, ...] = (
+    None,
+    0,
+    -1,
+    1.5,
+    True,
+    "",
+    [],
+    {},
+    [None],
+    [[]],
+    {"a": None},
+    "\u00e4",
+    "\0",
+    "1/2/3",
+    "::/200",
+    "x" * 5000,
+    10**30,
+)
+
+
+def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a document."""
+    if above:
+        yield above
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*above, key))
+
+
+def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    config = copy.deepcopy(GOOD)
+    holder: Any = config
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return config
+
+
+def test_the_valid_install_config_has_no_problems() -> None:
+    for release in (None, (4, 17), (4, 22)):
+        assert beyond.problems(GOOD, release) == beyond.warnings(GOOD) == []
+
+
+@pytest.mark.parametrize("path", list(places(GOOD)), ids=lambda path: ".".join(map(str, path)))
+def test_values_of_any_type_are_left_to_the_installer(path: tuple[Any, ...]) -> None:
+    for malformed in MALFORMED:
+        config = changed(path, malformed)
+        found = [*beyond.problems(config, (4, 17)), *beyond.warnings(config)]
+        assert all(problem.text.startswith(problem.path) for problem in found)
+        assert {problem.top for problem in found} <= set(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("platform", "external", "cloudControllerManager"), "external"),
+        (("cpuPartitioningMode",), "allnodes"),
+        (("featureSet",), "TechPreview"),
+        (("imageDigestSources", 0, "sourcePolicy"), "Never"),
+        (("networking", "clusterNetwork", 0, "hostPrefix"), 31),
+        (("networking", "clusterNetwork", 1, "hostPrefix"), 127),
+    ],
+)
+def test_values_that_make_no_cluster(path: tuple[Any, ...], value: Any) -> None:
+    (problem,) = beyond.problems(changed(path, value), None)
+    assert problem.path.partition("[")[0] in ".".join(map(str, path))
+    assert str(value) in problem.text
+
+
+@pytest.mark.parametrize(
+    ("release", "subnet", "refused"),
+    [
+        ((4, 17), "169.254.64.0/20", False),
+        ((4, 17), "169.254.169.0/28", True),
+        ((4, 17), "100.88.1.0/24", True),
+        # The installer compares from 4.18 on.
+        ((4, 18), "169.254.169.0/28", False),
+        (None, "169.254.169.0/28", False),
+    ],
+)
+def test_the_networks_of_ovn_kubernetes_before_the_installer_compares(release: tuple[int, int] | None, subnet: str, refused: bool) -> None:
+    config = changed(("networking", "machineNetwork", 0, "cidr"), subnet)
+    assert bool(beyond.problems(config, release)) is refused
+
+
+def test_the_join_subnet_may_be_one_of_the_users_own() -> None:
+    config = changed(("networking", "machineNetwork", 0, "cidr"), "100.64.8.0/24")
+    assert not beyond.problems(config, (4, 17))
+    del config["networking"]["ovnKubernetesConfig"]
+    (problem,) = beyond.problems(config, (4, 17))
+    assert "machineNetwork[0]: 100.64.8.0/24 must not overlap with 100.64.0.0/16" in problem.text
+
+
+def test_ip_versions_of_cluster_and_service_networks() -> None:
+    config = copy.deepcopy(GOOD)
+    config["networking"]["serviceNetwork"] = ["172.30.0.0/16"]
+    (problem,) = beyond.warnings(config)
+    assert problem.path == "networking.clusterNetwork"

@@ -1,0 +1,66 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The MachineConfig of kube-vip, and where the records of the API lead. tests/load_balancer runs its script with the real kube-vip."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.kube_vip import kube_vip
+
+SETTINGS: dict[str, Any] = {
+    "kube_vip": {
+        "address": "198.51.100.7",
+        "image": "registry.test/kube-vip:v1.2.2",
+        "metadata_url": "https://metadata.test/metadata",
+        "script": "#!\n",
+        "service": "[Service]\n",
+        "timer": "[Timer]\n",
+        "address_service": "[Service]\n",
+    }
+}
+CLUSTER = "demo.metal.test"
+
+
+def test_masters_alone_have_it() -> None:
+    (found,) = kube_vip(SETTINGS)
+    assert found["metadata"]["name"] == "98-master-kube-vip"
+    settings, script = found["spec"]["config"]["storage"]["files"]
+    text = b64decode(settings["contents"]["source"].partition("base64,")[2]).decode()
+    assert text.splitlines() == [
+        'METADATA_URL="https://metadata.test/metadata"',
+        'API_ADDRESS="198.51.100.7"',
+        'IMAGE="registry.test/kube-vip:v1.2.2"',
+    ]
+    assert (script["path"], script["mode"]) == ("/usr/local/bin/kube-vip", 0o755)
+    units = [each["name"] for each in found["spec"]["config"]["systemd"]["units"]]
+    assert units == ["kube-vip.service", "kube-vip.timer", "kube-vip-address.service"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"kube_vip": {**SETTINGS["kube_vip"], "address": ""}}])
+def test_other_kinds_have_none(settings: dict[str, Any]) -> None:
+    assert not list(kube_vip(settings))
+
+
+def device(name: str, role: str, address: str) -> dict[str, Any]:
+    return {"hostname": f"{name}.{CLUSTER}", "tags": [f"openshift-role={role}"], "addresses": {"public_ipv4": address}}
+
+
+@pytest.mark.parametrize(
+    ("complete", "api"), [(False, ["192.0.2.1", "192.0.2.9"]), (True, ["198.51.100.7"])], ids=["bootstrap", "control plane"]
+)
+def test_the_api_moves_to_the_announced_address_when_the_bootstrap_is_complete(complete: bool, api: list[str]) -> None:
+    devices = [
+        device("master-0", "control-plane", "192.0.2.1"),
+        device("worker-0", "worker", "192.0.2.2"),
+        device("bootstrap", "bootstrap", "192.0.2.9"),
+    ]
+    records = cluster_dns_records(devices, CLUSTER, bootstrap_complete=complete, network="bond", entries={"api": ["198.51.100.7"]})
+    values = {record["name"].removesuffix(f".{CLUSTER}"): record["values"] for record in records}
+    assert (values["api"], values["api-int"], values["*.apps"]) == (api, api, ["192.0.2.2"])
+    assert values["api-members"] == []

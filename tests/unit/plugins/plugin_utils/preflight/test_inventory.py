@@ -1,0 +1,108 @@
+"""An unknown variable is reported with the groups and hosts that have it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.inventory import variables
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import REFUSED_DEVICE_OPTIONS, VARIABLES
+
+HOSTS = {
+    "bootstrap": ["bootstrap-0"],
+    "control_plane": ["master-0", "master-1", "master-2"],
+    "workers": ["worker-0", "worker-1", "infra-0", "infra-1"],
+    "load_balancer": [],
+}
+
+
+def found(
+    having: dict[str, list[str]],
+    hosts: dict[str, list[str]] | None = None,
+    given: tuple[str, ...] = (),
+    misplaced: dict[str, list[str]] | None = None,
+) -> tuple[str, str]:
+    """Verdict and text, when these variables are those of these hosts; ``misplaced`` are those of the whole run."""
+
+    def machine(group: str, host: str) -> dict[str, Any]:
+        unknown = sorted(name for name, names in having.items() if host in names)
+        of_the_run = sorted(name for name, names in (misplaced or {}).items() if host in names)
+        pool = host.rpartition("-")[0] if group == "workers" else None
+        return {"inventory_hostname": host, "hostname": host, "pool": pool, "unknown_variables": unknown, "run_variables": of_the_run}
+
+    machines = {group: [machine(group, host) for host in names] for group, names in (hosts or HOSTS).items()}
+    finding = variables(Context({"machines": machines, "known_variables": VARIABLES, "given_variables": list(given)}, {}))
+    return finding.verdict, finding.found
+
+
+@pytest.mark.parametrize(
+    ("hosts", "where"),
+    [
+        (["worker-1"], "host worker-1"),
+        (["worker-0", "worker-1"], "group worker"),
+        (HOSTS["workers"], "group workers"),
+        ([*HOSTS["control_plane"], "infra-0", "infra-1"], "group control_plane, group infra"),
+        ([*HOSTS["control_plane"], "infra-0"], "group control_plane, host infra-0"),
+        (["bootstrap-0"], "host bootstrap-0"),
+        ([host for hosts in HOSTS.values() for host in hosts], "group workers, group control_plane, host bootstrap-0"),
+    ],
+)
+def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], where: str) -> None:
+    assert found({"metal_plann": hosts}) == ("failed", f"unknown variable metal_plann ({where}), did you mean metal_plan?")
+
+
+def test_one_pool_of_all_workers_is_named_rather_than_the_workers() -> None:
+    hosts = {**HOSTS, "workers": ["worker-0", "worker-1"]}
+    assert found({"metal_plann": hosts["workers"]}, hosts) == (
+        "failed",
+        "unknown variable metal_plann (group worker), did you mean metal_plan?",
+    )
+
+
+def test_a_variable_of_all_hosts_is_reported_once() -> None:
+    every = [host for hosts in HOSTS.values() for host in hosts]
+    assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "unknown variable metal_plann, did you mean metal_plan?")
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [("openshift_colour", ""), ("metal_spot_price", ", did you mean metal_spot_price_max?")],
+)
+def test_a_variable_that_nothing_reads_is_a_warning(name: str, suggestion: str) -> None:
+    assert found({name: ["worker-0"]}) == (
+        "warning",
+        f"0 variables of the collection set; not used by the collection: {name} (host worker-0){suggestion}",
+    )
+    assert found({}, given=(name,)) == ("warning", f"0 variables of the collection set; not used by the collection: {name}{suggestion}")
+
+
+@pytest.mark.parametrize("name", REFUSED_DEVICE_OPTIONS)
+def test_a_device_option_that_the_roles_set_is_refused_by_name(name: str) -> None:
+    reason = REFUSED_DEVICE_OPTIONS[name]
+    assert found({f"metal_{name}": ["infra-0", "infra-1"]}) == ("failed", f"metal_{name} (group infra) cannot be set: {reason}")
+    assert found({}, given=(f"metal_{name}",)) == ("failed", f"metal_{name} cannot be set: {reason}")
+
+
+def test_a_variable_of_the_run_is_refused_on_a_group() -> None:
+    text = "openshift_worker_quorum (group infra) is read for all hosts only, so this value has no effect"
+    misplaced = {"openshift_worker_quorum": ["infra-0", "infra-1"]}
+    assert found({}, misplaced=misplaced) == ("failed", text)
+    # Set for all hosts, every host has it too.
+    assert found({}, misplaced=misplaced, given=("openshift_worker_quorum",))[0] == "passed"
+
+
+def test_the_nearest_name_is_searched_once_for_any_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+    search = difflib.get_close_matches
+
+    def counted(word: str, *arguments: Any, **more: Any) -> list[str]:
+        looked_for.append(word)
+        return search(word, *arguments, **more)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    hosts = {**HOSTS, "workers": [f"worker-{index}" for index in range(500)]}
+    assert found({"metal_plann": hosts["workers"], "openshift_colour": hosts["workers"]}, hosts)[0] == "failed"
+    assert sorted(looked_for) == ["metal_plann", "openshift_colour"]

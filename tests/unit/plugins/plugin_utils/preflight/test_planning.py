@@ -1,0 +1,228 @@
+"""The checks of removals, replacements and the health of machines, and the plan, from what preflight has read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import Owner, cluster_dns_records
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import health, plan_of, removals, replacement
+
+DOMAIN = "demo.metal.test"
+
+
+def machine(name: str) -> dict[str, Any]:
+    return {"hostname": f"{name}.{DOMAIN}", "inventory_hostname": name, "plan": "c3.small.x86", "metro": "da", "pool": "worker"}
+
+
+def device(name: str, role: str) -> dict[str, Any]:
+    tags = [f"openshift-cluster={DOMAIN}", f"openshift-role={role}"]
+    return {"id": f"id-{name}", "hostname": f"{name}.{DOMAIN}", "tags": tags, "plan": "c3.small.x86", "metro": "da", "price_per_hour": 0.75}
+
+
+def node(name: str, **more: Any) -> dict[str, Any]:
+    own = {"ready": True, "schedulable": True, "cordoned_for_removal": False, "control_plane": name.startswith("master")}
+    record = {"device_id": f"id-{name}", "provider_id": f"equinixmetal://id-{name}"}
+    return {"name": f"{name}.{DOMAIN}", "created_at": None, "addresses": [], **own, **record, **more}
+
+
+def context(playbook: str, *workers: str, kubeconfig: dict[str, Any] | None = None, **settings: Any) -> Context:
+    """An installed cluster with one control plane machine and three workers; the inventory has ``workers``."""
+    names = ["worker-0", "worker-1", "worker-2"]
+    given = {
+        "cluster_name": "demo",
+        "base_domain": "metal.test",
+        "metal_api_url": "u",
+        "metal_api_token": "t",
+        "metal_project_id": "p",
+        "directory": "/clusters/demo",
+        "bootstrap_over": True,
+        "folder_exists": True,
+        "least_workers": 2,
+        "dns_provider": "none",
+        "playbook": playbook,
+    }
+    machines = {
+        "bootstrap": [],
+        "control_plane": [machine("master-0")],
+        "workers": [machine(name) for name in workers],
+        "load_balancer": [],
+    }
+    readings = {
+        "project": {"project": {}},
+        "devices": {"devices": [device("master-0", "control-plane"), *(device(name, "worker") for name in names)]},
+        "kubeconfig": kubeconfig or {"nodes": [node("master-0"), *map(node, names)], "objects": []},
+    }
+    return Context({**given, "machines": machines, **settings}, readings)
+
+
+def test_only_scale_fails_for_a_removal_that_cannot_be_made() -> None:
+    assert removals(context("scale.yml", "worker-0", "worker-1")).verdict == "passed"
+    too_few = removals(context("scale.yml", "worker-0"))
+    assert too_few.verdict == "failed"
+    assert "only 1 workers that can run pods would remain, 2 are required" in too_few.found
+    assert removals(context("install.yml", "worker-0")).verdict == "warning"
+
+
+def test_without_a_kubeconfig_no_node_can_be_drained() -> None:
+    found = removals(context("scale.yml", "worker-0", "worker-1", bootstrap_over=False))
+    assert (found.verdict, f"worker-2.{DOMAIN} cannot be drained" in found.found) == ("failed", True)
+
+
+def test_without_an_answer_of_the_cluster_no_node_can_be_drained() -> None:
+    found = removals(context("scale.yml", "worker-0", "worker-1", kubeconfig={"msg": "connection refused"}))
+    assert found.verdict == "failed"
+    assert "worker-2.demo.metal.test cannot be drained: the cluster's API does not answer (connection refused)." in found.found
+
+
+@pytest.mark.parametrize(("names", "verdict"), [("worker-1", "passed"), ("worker-9", "failed"), ("", "failed")])
+def test_a_machine_to_replace_is_one_of_the_inventory(names: str, verdict: str) -> None:
+    assert replacement(context("replace.yml", "worker-0", "worker-1", replace=names)).verdict == verdict
+    assert replacement(context("scale.yml", "worker-0", "worker-1", replace=names)).verdict == "passed", "scale.yml replaces none"
+
+
+def test_no_machine_at_the_same_time_is_refused() -> None:
+    found = replacement(context("replace.yml", "worker-0", "worker-1", replace="worker-1", replace_at_most=0))
+    assert (found.verdict, "openshift_replace_at_most is 0. Set it to 1 or more." in found.found) == ("failed", True)
+
+
+def test_what_cannot_be_read_is_not_replaced_silently() -> None:
+    found = replacement(context("replace.yml", "worker-0", "worker-1", replace="worker-1", kubeconfig={"msg": "connection refused"}))
+    assert found.verdict == "failed"
+    assert "which machines are replaced is not known: cluster API: connection refused" in found.found
+
+
+def test_an_unhealthy_machine_is_a_warning_with_the_next_step() -> None:
+    silent = node("worker-1", ready=False, unreachable=True, message="no heartbeat", since="2026-11-28T11:00:00Z")
+    found = health(context("scale.yml", "worker-0", "worker-1", kubeconfig={"nodes": [node("master-0"), node("worker-0"), silent]}))
+    assert found.verdict == "warning"
+    assert "worker-1.demo.metal.test: its Node is not Ready" in found.found
+    assert health(context("scale.yml", "worker-0")).verdict == "passed"
+
+
+def test_the_plan_is_that_of_the_playbook() -> None:
+    plan = plan_of(context("scale.yml", "worker-0", "worker-1"))
+    assert plan is not None
+    assert [(step.verb, step.object) for step in plan.steps] == [("remove", f"worker-2.{DOMAIN}")]
+    assert plan.lines()[0] == f"{DOMAIN}, scale.yml: 1 to remove; 3.00 -> 2.25 USD an hour"
+    assert plan_of(context("", "worker-0")) is None, "validate.yml changes nothing"
+    assert plan_of(context("scale.yml", "worker-0", pool_sizes="many")) is None, "a check says what is wrong"
+
+
+def test_a_cluster_that_does_not_answer_is_unknown() -> None:
+    plan = plan_of(context("scale.yml", "worker-0", "worker-1", "worker-2", kubeconfig={"msg": "connection refused"}))
+    assert plan is not None
+    assert (dict(plan.unknown), list(plan.steps)) == ({"cluster API": "connection refused"}, [])
+
+
+def records_of(given: Context) -> dict[str, Any]:
+    """What a DNS server has that was written for these devices."""
+    own = [Owner(DOMAIN, "demo-x2b4q").value()]
+    every = cluster_dns_records(given.devices, DOMAIN, bootstrap_complete=True, nodes=given.readings["kubeconfig"]["nodes"])
+    return {
+        each["name"]: {"addresses": each["values"], "alias": "", "texts": own if each["values"] else [], "problem": ""} for each in every
+    }
+
+
+def complete(playbook: str = "install.yml", **settings: Any) -> Context:
+    """A complete cluster of the default kind, whose every source was read."""
+    given = {
+        "dns_provider": "rfc2136",
+        "load_balancer": "dns",
+        "machine_network": "layer3",
+        "ignition_platform": "metal",
+        "publish": "controller",
+        "publish_address": "192.0.2.1",
+        "publish_http_port": 20000,
+        "service_networks": ["172.30.0.0/16"],
+        "replace_at_most": 1,
+    }
+    found = context(playbook, "worker-0", "worker-1", "worker-2", **{**given, **settings})
+    devices = []
+    for number, each in enumerate(found.readings["devices"]["devices"]):
+        name = each["hostname"]
+        tags = sorted([*each["tags"], "openshift-infra-id=demo-x2b4q"])
+        boots = {"operating_system": "custom_ipxe", "ipxe_script_url": f"http://192.0.2.1:20000/{name}.ipxe"}
+        comparable = {"hostname": name, "tags": tags, "plan": "c3.small.x86", "metro": "da", **boots}
+        own = {"state": "active", "addresses": {"public_ipv4": f"192.0.2.{10 + number}"}, "ip_addresses": []}
+        devices.append({**each, **own, "comparable": comparable})
+    written = {
+        "configs": [],
+        "ingress": {"spec": {}},
+        "requests": [],
+        "waiting": [],
+        "kubeconfig": {"servers": ["192.0.2.10"], "is_trusting": True},
+    }
+    readings = {
+        **found.readings,
+        "devices": {"devices": devices},
+        "controller": {"project": "p", "publishes": False, "metadata": {"infraID": "demo-x2b4q"}},
+        "kubeconfig": {**found.readings["kubeconfig"], **written},
+    }
+    read = Context(found.settings, readings)
+    return Context(found.settings, {**readings, "records": records_of(read)})
+
+
+@pytest.mark.parametrize("playbook", ["install.yml", "scale.yml"])
+def test_a_complete_cluster_has_nothing_to_do(playbook: str) -> None:
+    plan = plan_of(complete(playbook))
+    assert plan is not None
+    assert [(step.kind, step.object, step.detail, step.reason) for step in plan.steps] == []
+    assert (list(plan.also), plan.due) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "phase"),
+    [
+        ({"machine_network": "vlan"}, "Create bootstrap and control plane devices"),
+        ({"load_balancer": "haproxy"}, "Create network and load balancer"),
+        ({"load_balancer": "kube_vip"}, "Create bootstrap and control plane devices"),
+        ({"ignition_platform": "packet"}, "Create worker devices"),
+        ({"publish": "object_storage"}, "Create worker devices"),
+        ({"publish": "host"}, "Wait for the cluster to complete"),
+        ({"dns_provider": "none"}, "Wait for the cluster to complete"),
+        ({"dns_reverse_zones": ["2.0.192.in-addr.arpa"]}, "Wait for the cluster to complete"),
+        ({"metallb": True}, "Wait for the cluster to complete"),
+        ({"registry": "storage"}, "Wait for the cluster to complete"),
+    ],
+)
+def test_what_only_roles_compare_has_its_phase_each_time(settings: dict[str, Any], phase: str) -> None:
+    plan = plan_of(complete(**settings))
+    assert plan is not None
+    assert phase in plan.due
+
+
+def test_records_without_an_answer_are_compared_by_the_role() -> None:
+    silent = complete()
+    silent.readings["records"][f"api.{DOMAIN}"]["problem"] = "no answer within 15 s"
+    plan = plan_of(silent)
+    assert plan is not None
+    assert (plan.due, [step.kind for step in plan.steps]) == (["Wait for the cluster to complete"], [])
+
+
+def test_every_phase_runs_when_what_was_written_to_the_cluster_is_unknown() -> None:
+    found = complete()
+    readings = {**found.readings, "kubeconfig": {**context("install.yml").readings["kubeconfig"], "unread": "403 Forbidden", "waiting": []}}
+    plan = plan_of(Context(found.settings, readings))
+    assert plan is not None
+    assert plan.due == list(plan.phases)
+
+
+def test_a_boot_server_at_another_address_changes_every_device() -> None:
+    plan = plan_of(complete(publish_address="192.0.2.2"))
+    assert plan is not None
+    moved = "ipxe_script_url http://192.0.2.1:20000/worker-0.demo.metal.test.ipxe -> http://192.0.2.2:20000/worker-0.demo.metal.test.ipxe"
+    assert [step.detail for step in plan.steps if step.object == f"worker-0.{DOMAIN}"] == [moved]
+    assert plan.due == ["Create bootstrap and control plane devices", "Create worker devices"]
+
+
+def test_a_node_that_is_not_ready_is_waited_for() -> None:
+    silent = complete()
+    silent.readings["kubeconfig"]["nodes"][1] |= {"ready": False, "message": "Kubelet stopped posting node status."}
+    plan = plan_of(silent)
+    assert plan is not None
+    assert [(step.verb, step.reason) for step in plan.steps] == [
+        ("wait", f"worker-0.{DOMAIN} is not Ready: Kubelet stopped posting node status.")
+    ]

@@ -1,0 +1,53 @@
+"""Networks in CIDR notation."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import (
+    address_bits,
+    ip_network,
+    overlap,
+    parse_network,
+    url_of,
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "None/None", "10.0/16", "010.0.0.0/8", "10.0.0.0/33", " 10.0.0.0/8", "fe80::1%eth0/64", "2001:db8::/129"]
+)
+def test_malformed_text_is_no_network(text: str) -> None:
+    assert parse_network(text) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("10.0.0.0/8", "10.1.0.0/16", True),
+        ("10.1.0.0/16", "10.0.0.0/8", True),
+        ("10.1.0.0/16", "10.2.0.0/16", False),
+        ("10.1.2.3/16", "10.1.255.0/24", True),
+        ("fd98::/64", "fd98::1/128", True),
+        ("0.0.0.0/0", "::/0", False),
+    ],
+)
+def test_networks_overlap_when_one_contains_the_other(one: str, other: str, expected: bool) -> None:
+    assert overlap(ip_network(one), ip_network(other)) is expected
+
+
+def test_a_network_keeps_its_address() -> None:
+    network = ip_network("10.1.2.3/16")
+    assert (str(network), str(network.cidr), str(network.ip)) == ("10.1.2.3/16", "10.1.0.0/16", "10.1.2.3")
+    assert (address_bits(network), address_bits(ip_network("::/0"))) == (32, 128)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        (("192.0.2.1", 80), "http://192.0.2.1:80"),
+        (("2001:db8::1", "6443", "https"), "https://[2001:db8::1]:6443"),
+        (("boot.example.com", 8080), "http://boot.example.com:8080"),
+    ],
+)
+def test_the_url_of_an_address_of_either_version(given: tuple[str, int], url: str) -> None:
+    assert url_of(*given) == url

@@ -65,7 +65,7 @@ integration: programs ## ansible-test integration, every module in a sandbox (IN
 integration-short: programs ## the same in short: a module of the Metal API, one of the cluster, the inventory
 	@python -m tools.integration metal_device_set cluster_csr_approval inventory_metal
 
-molecule: programs ## the molecule scenarios in extensions/molecule
+molecule: programs ## the molecule scenarios in tests/molecule
 	@tools/molecule.sh
 
 matrix: programs ## sanity, unit and contract tests with every supported version of ansible-core (MATRIX="2.17 2.21")
@@ -94,7 +94,7 @@ release: programs ## build the artifact, install it into an empty folder and try
 	@python -m tools.release $(VERSION)
 
 ee: dev ## the build context of the execution environment in .build/ee, without a container engine: podman build .build/ee
-	@ansible-builder create --file execution-environment.yml --context .build/ee --output-filename Containerfile
+	@ansible-builder create --file requirements/execution-environment.yml --context .build/ee --output-filename Containerfile
 
 clean: ## remove the virtual environment and everything built or cached here (not clusters/, not .sandbox/)
 	@rm -rf $(VENV) .build build .cache .ansible .mypy_cache .ruff_cache .pytest_cache tests/output changelogs/.plugin-cache.yaml
@@ -115,11 +115,11 @@ programs: dev
 lock: dev
 	@tools/lock.sh
 
-PINS := constraints.txt requirements.txt requirements-metal-api.txt requirements-sandbox.txt requirements-ansible.txt tools/venv.sh
+PINS := $(addprefix requirements/,constraints.txt requirements.txt metal-api.txt sandbox.txt ansible.txt) tools/venv.sh
 $(VENV)/.ready: $(PINS)
-	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-sandbox.txt requirements-ansible.txt
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements/sandbox.txt requirements/ansible.txt
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.txt
-	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-dev.txt
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements/dev.txt
 	@touch $@

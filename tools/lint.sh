@@ -2,7 +2,7 @@
 # Every check that only reads: runs them all, says which failed, and ends with 1 if any did.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
-export ANSIBLE_LOCALHOST_WARNING=False
+export ANSIBLE_LOCALHOST_WARNING=False YAMLLINT_CONFIG_FILE=.config/yamllint.yml
 [ -t 1 ] || export NO_COLOR=1
 failed=()
 

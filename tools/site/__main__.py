@@ -73,7 +73,7 @@ def copy_pages(source: Path) -> None:
 
 def unlisted(source: Path, listed: set[str]) -> Iterator[Path]:
     """Yield the pages that no table of README.md has: those for developers."""
-    for pattern in ("CONTRIBUTING.md", "docs/**/*.md", "tests/README.md", "tools/words/README.md", "roles/*/README.md"):
+    for pattern in ("docs/**/*.md", "tests/README.md", "tools/words/README.md", "roles/*/README.md"):
         for path in source.glob(pattern):
             if str(path.relative_to(source).with_suffix("")) not in listed:
                 yield path

@@ -23,8 +23,6 @@ SETTINGS: dict[str, Any] = {
     "distribution": "ocp",
     "architecture": "x86_64",
     "platform": "none",
-    "platform_name": "equinix-metal",
-    "network_type": "OVNKubernetes",
     "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "service_networks": ["172.30.0.0/16"],
     "machine_networks": ["10.0.0.0/16"],

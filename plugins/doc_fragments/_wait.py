@@ -29,7 +29,12 @@ options:
       - While the module waits, show what is pending every this many seconds, if it has changed. V(0) is off.
       - Nothing is shown for a module that runs on another host, and with C(async).
     type: float
-    default: 0
+    default: 15
+  time_scale:
+    description:
+      - Factor for O(wait_timeout), to give all waits of a slow place more time by C(module_defaults).
+    type: float
+    default: 1
 """
 
     # For waits for nodes, which see by the Metal API that a machine will not join.

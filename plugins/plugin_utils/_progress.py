@@ -22,6 +22,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import FILE_VARIABLE, Reader
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
@@ -125,6 +126,6 @@ class ProgressAction(ModuleAction):
     def _interval(self) -> float:
         """Return ``progress_interval``; 0 for a value that the module refuses."""
         try:
-            return float(self._task.args.get("progress_interval") or 0)
+            return float(self._task.args.get("progress_interval", WAIT_OPTIONS.argument_spec["progress_interval"]["default"]) or 0)
         except (TypeError, ValueError):
             return 0.0

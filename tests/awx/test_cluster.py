@@ -19,7 +19,7 @@ from tests.ports import may_listen
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 # The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = {"openshift_wait_interval": 1, "openshift_stable_for": 5, "openshift_progress_interval": 5}
+CHOICES = {"openshift_wait_interval": 1, "cluster_stable_for": 5, "openshift_progress_interval": 5}
 
 
 class Cluster:
@@ -69,7 +69,7 @@ def test_install_in_a_job(cluster: Cluster) -> None:
     first = cluster.awx.start("install.yml", cluster.inventory, extra=cluster.extra)
     until(cluster.user.devices, within=600, what="the first job orders devices")
     second = cluster.awx.run(
-        "destroy.yml", cluster.inventory, extra=cluster.extra | {"openshift_lock_timeout": 5}, survey={"openshift_destroy_confirm": NAME}
+        "destroy.yml", cluster.inventory, extra=cluster.extra | {"openshift_time_scale": 0.003}, survey={"openshift_destroy_confirm": NAME}
     )
     second.refused("install.yml")
     first.wait(1800).ended_well()

@@ -34,7 +34,7 @@ def test_modules_run_as_the_user_and_the_publishing_host_becomes_another(tmp_pat
     (tmp_path / "publish" / "method").write_text("host")
     reach = {
         "ansible.builtin.include_role": {"name": "equinix_metal.openshift.boot_files", "tasks_from": "host/reach"},
-        "vars": {"boot_files_directory": str(tmp_path), "boot_files_host": "publisher", "boot_files_listen_timeout": 1},
+        "vars": {"boot_files_directory": str(tmp_path), "boot_files_host": "publisher", "__boot_files_listen_timeout": 1},
     }
     here = {"ansible.builtin.command": "true"}
     play = {

@@ -198,7 +198,7 @@ def test_an_unreachable_host_fails_so_that_rescue_runs(method: Method) -> None:
     method.host["ansible_port"] = free_port()
     try:
         for verb in ("main", "remove"):
-            code, output = method.play(verb, boot_files_listen_timeout=2)
+            code, output = method.play(verb, __boot_files_listen_timeout=2)
             # 4 is a host that is unreachable: Ansible ends the play there, whatever else it was to do.
             assert code == 2, output
             assert "UNREACHABLE" not in output
@@ -213,13 +213,13 @@ def test_published_files_expire(method: Method) -> None:
         # Addresses that end soon are not used again.
         method.run()
         before = method.script_url
-        method.run(boot_files_least_validity=43300)
+        method.run(__boot_files_least_validity=43300)
         assert method.script_url != before
         assert httpx.get(before, trust_env=False).status_code == 200, "a machine that has it goes on"
         method.run("remove")
         return
     began = time.monotonic()
-    method.run(boot_files_lifetime=45)
+    method.run(__boot_files_lifetime=45)
     end = began + 200
     while time.monotonic() < end:
         try:

@@ -80,7 +80,7 @@ def play(cluster: ControlPlane, folder: Path, *arguments: str, sandbox: RunningS
         "openshift_base_domain": "metal.test",
         "openshift_directory": str(directory),
         "openshift_wait_interval": 0.5,
-        "openshift_operator_timeout": 60,
+        "openshift_time_scale": 0.033,
         "ansible_python_interpreter": sys.executable,
         **variables,
     }

@@ -94,7 +94,7 @@ and job, since when, and when the lock was renewed.
   created an object since the list that was confirmed.
 - Anything that a module has read without the lock is discarded: once it holds the lock it reads again and decides anew.
 - Before a write the lock is read again if the last read was more than 5 seconds ago, and after every pause. It is renewed when a third of
-  its lifetime has passed (`openshift_lock_lifetime`, 300 s), also in waits. No write is sent when the remaining lifetime is shorter than
+  its lifetime has passed (300 s), also in waits. No write is sent when the remaining lifetime is shorter than
   a request may take (`metal_api_timeout` and 5 s), and an expired lock is never renewed.
 - After every pause of a create (429, a failed connection, waiting for the lock) the object is searched again before it is created.
 - A module ends when its playbook has ended: it checks before each request, and each second of a pause.

@@ -48,7 +48,7 @@ class Provision:
                 "provision_wait_timeout": 60,
                 "provision_wait_interval": 1,
                 "provision_progress_interval": 1,
-                "provision_quorum_wait": 1,
+                "__provision_quorum_wait": 1,
                 **variables,
             },
             "tasks": [
@@ -141,7 +141,7 @@ def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
     given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 1800, "provision_bootstrap_timeout": 1800}
     assert not provision.workers(0, **given)["well"]
-    assert "openshift_bootstrap_lifetime is 1800 s" in provision.printed
+    assert "provision_bootstrap_lifetime is 1800 s" in provision.printed
     assert there(sandbox) == {}
 
     given["provision_bootstrap_timeout"] = 1700

@@ -151,6 +151,42 @@ def test_a_dns_server_without_a_usable_answer_is_an_error(
     assert re.search(returned, result["msg"]), result["msg"]
 
 
+@pytest.mark.parametrize(("lost", "is_set"), [({2}, True), ({2, 3}, True), ({2, 3, 4}, False)])
+def test_an_update_without_an_answer_is_sent_again(
+    lost: set[int], is_set: bool, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+) -> None:
+    """The first connection queries the names, each of the others has an update."""
+    options = {**reach(sandbox.environment), **records(again=["192.0.2.9"])}
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        served = pool.submit(_lossy, server, (options["server"], int(options["port"])), lost)
+        result = run("dns_records", {**options, "port": server.getsockname()[1], "timeout": 5}, sandbox_environment)
+        socket.create_connection(server.getsockname()).close()
+        served.result(60)
+    assert result.get("failed", False) is not is_set, result
+    assert is_set or "Cannot set the names" in result["msg"]
+    assert len(names(sandbox.environment)) == 1
+    run("dns_records", {**options, **records(again=[])}, sandbox_environment)
+
+
+def _lossy(server: socket.socket, target: tuple[str, int], lost: set[int]) -> int:
+    """Forward connections one after another, and return after the first without a message; of those in ``lost`` the answer is lost."""
+    number = 0
+    while True:
+        number += 1
+        client, _address = server.accept()
+        with client, socket.create_connection(target) as upstream:
+            messages = 0
+            while message := client.recv(1 << 16):
+                messages += 1
+                upstream.sendall(message)
+                answer = upstream.recv(1 << 16)
+                if number in lost:
+                    break
+                client.sendall(answer)
+            if not messages:
+                return number
+
+
 def test_a_wait_for_records_ends_when_they_resolve_and_says_at_its_limit_what_does_not(
     sandbox: RunningSandbox, sandbox_environment: dict[str, str]
 ) -> None:

@@ -260,7 +260,7 @@ def test_a_run_waits_until_records_made_by_hand_resolve_and_again_when_the_boots
 ) -> None:
     """A user reads the lines of the zone file from the output and enters them while the run waits."""
     by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port}
-    paces = {"openshift_dns_wait_interval": 1, "openshift_progress_interval": 1, "openshift_dns_wait_timeout": 120}
+    paces = {"openshift_wait_interval": 1, "openshift_progress_interval": 1, "openshift_dns_wait_timeout": 120}
     place = Place({}, {"openshift_dns_provider": "none", **by_hand, **paces}, dict, named.update)
     code, output = cluster.play(place, "main", on={f"api.{CLUSTER} resolves to nothing, and should to": lambda said: enter(named, said)})
     assert code == 0, output[-4000:]
@@ -282,7 +282,7 @@ def test_a_run_waits_until_records_made_by_hand_resolve_and_again_when_the_boots
 
 @pytest.mark.debian("bind9")
 def test_the_wait_for_records_made_by_hand_has_a_limit_and_none_in_check_mode(named: Named, cluster: Cluster) -> None:
-    by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port, "openshift_dns_wait_interval": 1}
+    by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port, "openshift_wait_interval": 1}
     place = Place({}, {"openshift_dns_provider": "none", "openshift_dns_wait_timeout": 2, **by_hand}, dict, named.update)
     code, output = cluster.play(place, "main")
     assert code != 0

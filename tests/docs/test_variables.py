@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import DEVICE_OPTIONS, VARIABLES
-from tests.ansible_doc import documentation_of
 from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
 TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml") if path.parent.name != "vars")
@@ -21,7 +19,9 @@ LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minute
 FROM_FRAGMENTS = {
     "metal_api_timeout": ("_metal", "metal_api_timeout"),
     "metal_api_retries": ("_metal", "metal_api_retries"),
-    "openshift_api_timeout": ("_cluster", "api_timeout"),
+    "openshift_wait_interval": ("_wait", "wait_interval"),
+    "openshift_progress_interval": ("_wait", "progress_interval"),
+    "openshift_time_scale": ("_wait", "time_scale"),
 }
 """Variables that playbooks give to all modules of a group, with the fragment and the option that documents them."""
 
@@ -89,135 +89,20 @@ def test_a_default_is_that_of_the_modules(variable: str) -> None:
     assert (VARIABLES[variable].default, VARIABLES[variable].type) == (documented["default"], documented["type"])
 
 
-def limits(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every limit that stands in tasks, with its value."""
-    if isinstance(value, list):
-        for item in value:
-            yield from limits(item)
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if LIMIT.fullmatch(str(name)):
-                yield name, item
-            yield from limits(item)
+def test_few_variables_are_times() -> None:
+    """The others are the defaults of modules and constants of roles, which ``openshift_time_scale`` stretches."""
+    assert len([name for name, variable in VARIABLES.items() if variable.unit]) <= 12
 
-
-@pytest.mark.parametrize("path", TASKS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_limits_are_variables(path: Path) -> None:
-    tasks = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # With a poll each second the number of retries is the limit, in seconds.
-    found = {name: value for name, value in limits(tasks) if re.fullmatch(r"[0-9.]+", str(value)) and (name, value) != ("delay", 1)}
-    assert not found, "a limit is a variable of the role, with a default"
-
-
-def test_limits_are_found() -> None:
-    tasks = yaml.safe_load("[{ansible.builtin.uri: {url: x, timeout: 5}, retries: '3'}, {block: [{wait_timeout: '{{ x }}'}]}]")
-    assert list(limits(tasks)) == [("timeout", 5), ("retries", "3"), ("wait_timeout", "{{ x }}")]
-
-
-# --- limits and choices of our own modules ------------------------------------------------------------------------------------------
 
 PREFIX = "equinix_metal.openshift."
 # awx.yml connects to AWX alone, with the modules of awx.awx.
 PLAYBOOKS = sorted(set(ROOT.glob("playbooks/*.yml")) - {ROOT / "playbooks" / "awx.yml"})
-RULES = "csr_approval"
-"""The module all whose options are rules that users may change."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of a module of this collection in a role's tasks."""
-
-    place: str
-    module: str
-    given: Mapping[str, Any]
-    alone: bool
-    """It runs beside the play, where nothing can be shown."""
-
-
-def calls(place: str, value: Any) -> Iterator[Call]:
-    if isinstance(value, list):
-        for item in value:
-            yield from calls(place, item)
-    if isinstance(value, dict):
-        for name, item in value.items():
-            if name.startswith(PREFIX) and isinstance(item, dict):
-                yield Call(place, name.removeprefix(PREFIX), item, "async" in value)
-            yield from calls(place, item)
-
-
-def all_calls() -> list[Call]:
-    paths = sorted(ROOT.glob("roles/*/tasks/**/*.yml"))
-    return [call for path in paths for call in calls(str(path.relative_to(ROOT)), yaml.safe_load(path.read_text(encoding="utf-8")))]
 
 
 def defaults_of_plays() -> Mapping[str, Mapping[str, Any]]:
     """What playbooks give to all modules of a group, by group."""
     found = yaml.safe_load((ROOT / "playbooks" / "vars" / "connections.yml").read_text(encoding="utf-8"))
     return {name.removeprefix("connection_"): given for name, given in found.items() if name.startswith("connection_")}
-
-
-def bare(call: Call, documented: Mapping[str, Mapping[str, Any]], groups: Mapping[str, list[str]]) -> set[str]:
-    """The options with a limit of their own that no variable reaches in this call."""
-    reached = {name for group, given in defaults_of_plays().items() if call.module in groups[group] for name in given}
-    reached |= {name for name, value in call.given.items() if "{{" in str(value)}
-    limited = {name for name, option in documented.items() if LIMIT.fullmatch(name) and option.get("default") is not None}
-    if call.given.get("wait", documented.get("wait", {}).get("default")) is False:
-        limited -= {"wait_timeout", "wait_interval", "progress_interval", "watch_timeout"}
-    return limited - reached - ({"progress_interval"} if call.alone else set())
-
-
-@pytest.fixture(scope="module")
-def documentation() -> dict[str, Any]:
-    """The options of every module that roles call, fragments merged."""
-    found = documentation_of(sorted({PREFIX + call.module for call in all_calls()}))
-    return {name.removeprefix(PREFIX): entry["doc"]["options"] for name, entry in found.items()}
-
-
-@pytest.fixture(scope="module")
-def groups() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))["action_groups"]
-    return found
-
-
-def test_limits_of_modules_are_reached_by_variables(documentation: dict[str, Any], groups: dict[str, list[str]]) -> None:
-    found = {(call.place, call.module): missed for call in all_calls() if (missed := bare(call, documentation[call.module], groups))}
-    assert not found, "a limit of a module is a variable of the role, or of the playbooks' module_defaults"
-
-
-def test_rules_of_joining_are_reached_by_variables(documentation: dict[str, Any]) -> None:
-    connections = {name for given in defaults_of_plays().values() for name in given}
-    known = {name for name in documentation[RULES] if not name.startswith("metal_")} - connections - {"wait"}
-    found = {
-        call.place: missed
-        for call in all_calls()
-        if call.place.startswith(f"roles/{RULES}/")
-        and call.module == RULES
-        and (missed := known - call.given.keys() - ({"progress_interval"} if call.alone else set()))
-    }
-    assert not found, "a rule of the module is a variable of the role"
-
-
-def test_limits_of_modules_are_found() -> None:
-    documented: dict[str, dict[str, Any]] = {
-        "timeout": {"default": 10},
-        "wait": {"default": True},
-        "wait_timeout": {"default": 5},
-        "delay": {},
-        "port": {"default": 53},
-    }
-    tasks = [
-        {"block": [{f"{PREFIX}x": {"timeout": 5}}]},
-        {f"{PREFIX}x": {"timeout": "{{ t }}", "wait": False}, "async": 5},
-        {f"{PREFIX}y": {}},
-    ]
-    groups = {"metal": ["x"], "cluster": []}
-    assert [bare(call, documented, groups) for call in calls("a", tasks)] == [
-        {"timeout", "wait_timeout"},
-        set(),
-        {"timeout", "wait_timeout"},
-    ]
-    api = {"metal_api_retries": {"default": 8}}
-    assert [bare(call, api, groups) for call in calls("a", tasks)] == [set(), set(), {"metal_api_retries"}]
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.name)

@@ -34,7 +34,7 @@ from tests.e2e.harness import End, Moment, Run, User, until
 STARTS = 6
 """So often a run may be started until it ends well: each end and each fault may cost one."""
 
-CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_replace_failed: 9}}\n"
+CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_replace_failed: 9}}\n"
 """The sandbox is fast: most of the time would be spent between two polls. Machines that fail would be left to the user."""
 
 PATIENCE = 1800

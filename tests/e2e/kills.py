@@ -51,7 +51,7 @@ all:
 """
 CHOICES = """
 all:
-  vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2, metal_api_timeout: %g}
+  vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2, metal_api_timeout: %g}
 """
 
 

@@ -145,7 +145,7 @@ def test_unlock_breaks_the_lock_of_a_lost_run(user: User) -> None:
     tags = [f"openshift-cluster={NAME}", "openshift-role=lock", f"openshift-lock-of={NAME}", "openshift-lock-run=zz"]
     tags += ["openshift-lock-operation=install.yml", "openshift-lock-holder=alice@bastion", f"openshift-lock-process={ELSEWHERE}"]
     made = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/virtual-networks", json={"metro": "da", "tags": tags})
-    refused = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME} openshift_lock_timeout=5")
+    refused = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME} openshift_time_scale=0.003")
     assert refused.code != 0
     assert "install.yml of alice@bastion, process 4711" in flat(refused)
     assert locks(user)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 NODES = ["master-0", "worker-0", "worker-1"]
 # The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
+CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
 
 
 @pytest.fixture(scope="module")

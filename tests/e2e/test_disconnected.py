@@ -111,7 +111,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         assert refused.changes == []
         configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v4.20")]})
         # Without that check the install waits for the image, and the report names the check.
-        failed = user.play("install.yml", "-e", "openshift_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")
+        failed = user.play("install.yml", "-e", "cluster_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")
         assert failed.code != 0
         assert "playbooks/mirror.yml" in failed.output, failed.tail
         console = next((user.folder / "sandbox" / "machines").glob("*/console.log")).parent.parent

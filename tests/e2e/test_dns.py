@@ -90,7 +90,7 @@ def public_addresses(user: User, role: str) -> set[str]:
 
 
 def test_a_person_creates_the_records(user: User) -> None:
-    paces = {"openshift_dns_wait_interval": 1, "openshift_progress_interval": 1, "openshift_dns_wait_timeout": 300}
+    paces = {"openshift_wait_interval": 1, "openshift_progress_interval": 1, "openshift_dns_wait_timeout": 300}
     configure(user, {"openshift_dns_provider": "none", **paces})
     person = Person(user)
     bootstrap: list[set[str]] = []

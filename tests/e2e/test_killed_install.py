@@ -10,7 +10,8 @@ from tests.e2e.harness import Moment, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
-PATIENCE = ("-e", "openshift_bootstrap_lifetime=150", "-e", "openshift_provision_timeout=140", "-e", "openshift_bootstrap_timeout=140")
+TIMEOUTS = "provision_wait_timeout=140 provision_bootstrap_timeout=140 cluster_bootstrap_timeout=140"
+PATIENCE = ("-e", f"provision_bootstrap_lifetime=150 {TIMEOUTS}")
 
 
 def test_the_bootstrap_device_of_a_killed_install_is_terminated(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ APPS = "/apis/apps/v1/namespaces/default"
 CORDONED = "equinix-metal.openshift/cordoned"
 WORKERS = 6
 # The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
+CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
 HOUR = 3600
 
 
@@ -405,7 +405,7 @@ def test_pods_of_an_unreachable_worker_are_deleted_with_it(cluster: Cluster) -> 
     early = cluster.scale("openshift_drain_timeout=4")
     assert early.code != 0
     assert "pod default/unheard on worker-2.demo.metal.test is still terminating" in flat(early)
-    run = cluster.scale("openshift_drain_unreachable_grace=1").ended_well()
+    run = cluster.scale("node_removal_unreachable_grace=1").ended_well()
     assert "default/unheard on worker-2.demo.metal.test is terminating, and the kubelet that could confirm its end is unreachable" in flat(
         run
     )

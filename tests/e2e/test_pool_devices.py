@@ -26,7 +26,7 @@ def inventory(reserved: str) -> dict[str, Any]:
     """The pools beside those of the example, and settings for a fast sandbox."""
     spot = {"metal_plan": PLAN, "metal_spot_instance": True, "metal_spot_price_max": 0.5}
     return {
-        "all": {"vars": {"openshift_wait_interval": 1, "openshift_stable_for": 5, "openshift_progress_interval": 2}},
+        "all": {"vars": {"openshift_wait_interval": 1, "cluster_stable_for": 5, "openshift_progress_interval": 2}},
         "workers": {
             "children": {
                 "spot": {"hosts": {"spot-0": {}}, "vars": spot},
@@ -136,7 +136,7 @@ def test_scaling_uncordons_a_drained_worker_only_if_its_device_stays(user: User)
 
     path = f"devices/{device(user, 'worker-1')['id']}"
     # Within the window, and beyond the end of this test.
-    window = ("-e", "openshift_eviction_window=7200")
+    window = ("-e", "__node_removal_eviction_window=7200", "-e", "__cluster_eviction_window=7200")
     user.ask("PUT", path, json={"termination_time": f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"})
     user.play("playbooks/evictions.yml", *window).ended_well()
     assert unschedulable()

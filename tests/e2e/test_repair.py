@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.long]
 MASTERS = ["master-0", "master-1", "master-2"]
 WORKERS = ["worker-0", "worker-1", "worker-2"]
 # The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = "all: {vars: {openshift_wait_interval: 1, openshift_stable_for: 5, openshift_progress_interval: 2}}\n"
+CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
     assert "ansible-playbook replace.yml -e openshift_replace=worker-2" in flat(reported)
     assert changed_ids(before, ids(user)) == []
 
-    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=3600", "-e", "openshift_drain_unreachable_grace=1", timeout=1800)
+    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=3600", "-e", "node_removal_unreachable_grace=1", timeout=1800)
     run.ended_well()
     assert changed_ids(before, ids(user)) == ["worker-2"]
     assert user.nodes() == [*MASTERS, *WORKERS]
@@ -114,7 +114,7 @@ def test_a_worker_whose_node_is_not_ready_is_replaced_after_the_time(user: User)
     before = ids(user)
     user.ask("POST", f"devices/{before['worker-0']}/actions", json={"type": "rescue"})
     until(lambda: user.nodes("Unknown") == ["worker-0"], within=240, what="worker-0 is unreachable")
-    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=1", "-e", "openshift_drain_unreachable_grace=1", timeout=1800)
+    run = user.play("scale.yml", "-e", "openshift_replace_not_ready_after=1", "-e", "node_removal_unreachable_grace=1", timeout=1800)
     run.ended_well()
     assert f"node_not_ready: worker-0.{NAME}: its Node is not Ready (Ready=Unknown:" in flat(run)
     assert changed_ids(before, ids(user)) == ["worker-0"]

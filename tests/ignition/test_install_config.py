@@ -20,15 +20,15 @@ FIELDS: dict[str, Any] = {
     "openshift_service_networks": ["172.31.0.0/16", "fd02::/112"],
     "openshift_machine_networks": ["10.0.0.0/16", "fd03::/64"],
     "openshift_proxy": {"httpProxy": "http://proxy.test:3128", "httpsProxy": "http://proxy.test:3128", "noProxy": "metal.test"},
-    "openshift_trust_bundle_policy": "Always",
     "openshift_image_digest_sources": [{"source": "quay.io/openshift-release-dev/ocp-release", "mirrors": ["mirror.test:5000/ocp"]}],
-    "openshift_capabilities": {
-        "baselineCapabilitySet": "None",
-        "additionalEnabledCapabilities": ["Ingress", "CloudCredential", "CloudControllerManager"],
-    },
-    "openshift_cpu_partitioning": "AllNodes",
-    "openshift_feature_set": "TechPreviewNoUpgrade",
     "openshift_install_config": {
+        "additionalTrustBundlePolicy": "Always",
+        "capabilities": {
+            "baselineCapabilitySet": "None",
+            "additionalEnabledCapabilities": ["Ingress", "CloudCredential", "CloudControllerManager"],
+        },
+        "cpuPartitioningMode": "AllNodes",
+        "featureSet": "TechPreviewNoUpgrade",
         "compute": [{"name": "worker", "hyperthreading": "Disabled"}],
         "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}},
     },
@@ -79,15 +79,12 @@ def test_all_fields_and_manifests_reach_the_installer(strict: Role, made: Role, 
     (worker,) = config["compute"]
     assert (worker["hyperthreading"], worker["replicas"], worker["architecture"]) == ("Disabled", 0, "amd64")
     assert config["additionalTrustBundle"].strip() == ca.strip()
-    for field, variable in {
-        "proxy": "openshift_proxy",
-        "additionalTrustBundlePolicy": "openshift_trust_bundle_policy",
-        "imageDigestSources": "openshift_image_digest_sources",
-        "capabilities": "openshift_capabilities",
-        "cpuPartitioningMode": "openshift_cpu_partitioning",
-        "featureSet": "openshift_feature_set",
+    for field, value in {
+        "proxy": FIELDS["openshift_proxy"],
+        "imageDigestSources": FIELDS["openshift_image_digest_sources"],
+        **{name: value for name, value in FIELDS["openshift_install_config"].items() if name not in ("compute", "networking")},
     }.items():
-        assert config[field] == FIELDS[variable], field
+        assert config[field] == value, field
     assert yaml.safe_load(files["/opt/openshift/openshift/99-worker-ours.yml"]) == OURS
     scheduler = yaml.safe_load(files["/opt/openshift/manifests/cluster-scheduler-02-config.yml"])
     assert scheduler["spec"]["mastersSchedulable"] is False
@@ -105,26 +102,24 @@ def test_a_field_unknown_to_the_installer_leaves_the_files_unchanged(strict: Rol
 @pytest.mark.parametrize(
     "chosen",
     [
-        {"openshift_os_image_stream": "rhel-10"},
         {"openshift_install_config": {"osImageStream": "rhel-10"}},
-        {"openshift_install_config": {"compute": [{"name": "worker", "osImageStream": "rhel-10"}]}, "openshift_os_image_stream": "rhel-9"},
+        {"openshift_install_config": {"compute": [{"name": "worker", "osImageStream": "rhel-10"}], "osImageStream": "rhel-9"}},
     ],
-    ids=["by its variable", "by a further field", "by a further field of a pool"],
+    ids=["of the cluster", "of a pool"],
 )
 def test_boot_images_of_another_stream_are_refused(role: Role, chosen: dict[str, Any]) -> None:
     before = (role.files / "bootstrap.ign").read_bytes()
     result = role.refused(**chosen)
-    assert (
-        "osImageStream in the install-config is rhel-10 (openshift_os_image_stream, openshift_install_config), but the boot images"
-        in result
-    )
+    assert "osImageStream in the install-config is rhel-10 (openshift_install_config), but the boot images" in result
     assert (role.files / "bootstrap.ign").read_bytes() == before
 
 
 def test_contradicting_settings_fail_before_any_file_is_created(role: Role) -> None:
-    result = role.refused(check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"networkType": "Calico"}})
+    result = role.refused(
+        check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"serviceNetwork": ["10.9.0.0/16"]}}
+    )
     assert "baseDomain is 'metal.test'" in result
-    assert "networking.networkType is 'OVNKubernetes'" in result
+    assert "networking.serviceNetwork is" in result
 
 
 def test_invalid_manifests_fail_before_any_file_is_created(role: Role, folder: Path) -> None:

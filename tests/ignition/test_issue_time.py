@@ -63,7 +63,7 @@ def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:
 def test_check_mode_reports_why_ignition_files_are_unusable_and_changes_nothing(case: Stale, role: Role) -> None:
     role.set_issue_time(datetime.now(UTC) - case.age)
     before = content(role.folder)
-    assert case.reason in role.well(check=True, openshift_ignition_max_age=case.max_age)
+    assert case.reason in role.well(check=True, __ignition_max_age=case.max_age)
     assert content(role.folder) == before
 
 

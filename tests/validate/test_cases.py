@@ -65,8 +65,6 @@ CLUSTER_ID = "0d7e1d0f-6c2b-4d0e-9d51-7d6b1c7a4f10"
 # Settings whose names in the role's `wanted` are not those of the variables without openshift_.
 DEFAULTS = {
     "platform": "none",
-    "platform_name": "equinix-metal",
-    "network_type": "OVNKubernetes",
     "operator_catalog": "redhat-operators",
     "registry_size": "100Gi",
     "load_balancer": "dns",

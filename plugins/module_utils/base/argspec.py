@@ -96,7 +96,7 @@ class Options:
         }
 
 
-ABOVE_ZERO = frozenset({"metal_api_timeout", "api_timeout", "timeout"})
+ABOVE_ZERO = frozenset({"metal_api_timeout", "api_timeout", "timeout", "time_scale"})
 """Timeouts, which must not be 0."""
 GREATEST = 1e9
 """Maximum of options of type float (seconds, dollars): 31 years. Timers and sockets raise OverflowError beyond 292 years."""
@@ -165,7 +165,8 @@ WAIT_OPTIONS = Options(
         "wait": {"type": "bool", "default": True},
         "wait_timeout": {"type": "float", "default": 1800},
         "wait_interval": {"type": "float", "default": 5},
-        "progress_interval": {"type": "float", "default": 0},
+        "progress_interval": {"type": "float", "default": 15},
+        "time_scale": {"type": "float", "default": 1},
     }
 )
 """Documented in the fragment ``_wait``."""

@@ -44,6 +44,12 @@ AT_ONCE = 200
 CONNECTIONS = 8
 ASKED_IN_TURN = 25
 """Queries per connection, and concurrent connections (CONNECTIONS): a distant server takes hundredths of a second for each query."""
+ATTEMPTS = 3
+"""How often an update is sent to a server that does not answer: it replaces whole sets, so the second one changes nothing."""
+
+
+class _NoAnswerError(CollectionError):
+    """The server did not answer in time, or has closed the connection."""
 
 
 class DNSClient:
@@ -138,9 +144,14 @@ class DNSClient:
     def _update(self) -> dns.update.UpdateMessage:
         return dns.update.UpdateMessage(_full(self._zone), keyring=self._keyring, keyalgorithm=self._algorithm)
 
-    def _sent(self, update: dns.update.UpdateMessage, attempt: str) -> dns.rcode.Rcode:
-        with self._connected(attempt) as connection:
-            return dns.query.tcp(update, self._server, sock=connection, timeout=self._timeout).rcode()
+    def _sent(self, update: dns.update.UpdateMessage, attempt: str, attempts: int = ATTEMPTS) -> dns.rcode.Rcode:
+        try:
+            with self._connected(attempt) as connection:
+                return dns.query.tcp(update, self._server, sock=connection, timeout=self._timeout).rcode()
+        except _NoAnswerError:
+            if attempts == 1:
+                raise
+        return self._sent(update, attempt, attempts - 1)
 
     @property
     def _at(self) -> str:
@@ -158,7 +169,9 @@ class DNSClient:
                 f"Cannot {attempt} at {self._at}: {problem}. Check name, secret and algorithm of the key {self._key}"
             ) from problem
         except (OSError, EOFError, dns.exception.DNSException) as problem:
-            raise CollectionError(f"Cannot {attempt} at {self._at}: {problem or type(problem).__name__}.") from problem
+            silent = isinstance(problem, (TimeoutError, EOFError, ConnectionResetError, dns.exception.Timeout))
+            kind = _NoAnswerError if silent else CollectionError
+            raise kind(f"Cannot {attempt} at {self._at}: {str(problem).rstrip('.') or type(problem).__name__}.") from problem
 
 
 def normal(record: Mapping[str, Any]) -> list[str]:

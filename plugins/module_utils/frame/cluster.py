@@ -90,8 +90,7 @@ class ClusterModule(ModuleFrame):
         if self.check_mode or not self.params["wait"]:
             poll(patient=False)
             return
-        times = self.params["wait_timeout"], self.params["wait_interval"]
-        waiter = Waiter(*times, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
+        waiter = Waiter.by_options(self.params, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
 
         def once() -> list[str]:
             self._assert_kubeconfig_exists(what)

@@ -211,6 +211,5 @@ class DNSWaitModule(ModuleFrame):
             pending()
             return
         gate = Gate(find_play())
-        times = self.params["wait_timeout"], self.params["wait_interval"]
-        waiter = Waiter(*times, sleep=gate.sleep, tick=gate.tick, report=self.report_progress)
+        waiter = Waiter.by_options(self.params, sleep=gate.sleep, tick=gate.tick, report=self.report_progress)
         waiter.until_nothing_pending(pending, "The creation of the printed DNS records")

@@ -222,8 +222,7 @@ class MetalModule(ResourceModule):
     def waiter(self) -> Waiter:
         """The time this call may wait, by the options of the fragment ``_wait``."""
         if self._waiter is None:
-            times = self.params["wait_timeout"], self.params["wait_interval"]
-            self._waiter = Waiter(*times, sleep=self._gate.sleep, tick=self._gate.tick, report=self.report_progress)
+            self._waiter = Waiter.by_options(self.params, sleep=self._gate.sleep, tick=self._gate.tick, report=self.report_progress)
         return self._waiter
 
     def is_given(self, option: str) -> bool:

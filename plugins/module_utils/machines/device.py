@@ -896,8 +896,13 @@ DEVICE_INFO_OPTIONS = Options(
 )
 
 
-def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_device_info`` returns: the devices with the given ids, else the project's devices that match the filters."""
+def find_devices(
+    client: MetalClient, params: Mapping[str, Any], result: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return what ``metal_device_info`` returns: the devices with the given ids, else the project's devices that match the filters.
+
+    Each as ``result`` makes it of the API's, by default :func:`device_result`.
+    """
     tags = params["tags"] or []
     if params["ids"] is not None:
         # An id is valid in any project, and an unknown one is an error.
@@ -910,7 +915,7 @@ def find_devices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, An
             params={"tag": filter_tag(tags)},
             doing="list the project's devices",
         )
-    facts = [device_result(device) for device in listing]
+    facts = [(result or device_result)(device) for device in listing]
     chosen = [device for device in facts if set(tags) <= set(device["tags"])]
     if params["hostnames"] is not None:
         # As in metal_device: the Metal API keeps capitals, which no DNS name distinguishes.

@@ -56,3 +56,8 @@ def with_network(cidrs: Iterable[str], cidr: str) -> list[str]:
     added = parse_network(cidr) if cidr else None
     known = [network for each in networks if (network := parse_network(str(each))) is not None]
     return networks if added is None or any(added in network for network in known) else [*networks, cidr]
+
+
+def url_of(host: str, port: int | str, scheme: str = "http") -> str:
+    """Return the URL of a host, a name or an address of either IP version, without a path."""
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"

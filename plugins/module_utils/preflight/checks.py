@@ -190,7 +190,7 @@ CHECKS: tuple[Check, ...] = (
         settings.platform,
         expected="openshift_platform none or external, and no settings of another platform in openshift_install_config;"
         " openshift_cloud_controller_manager External or unset",
-        advice="set openshift_platform to none, or to external with openshift_platform_name",
+        advice="set openshift_platform to none or external",
     ),
     Check(
         "manifests",
@@ -229,7 +229,7 @@ CHECKS: tuple[Check, ...] = (
         networks.networks,
         expected="cluster, service and machine networks that openshift-install accepts, which overlap neither each other nor the"
         " internal networks of OVN-Kubernetes, with a host subnet for every node",
-        advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_network_type",
+        advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_install_config",
     ),
     Check(
         "machine network",

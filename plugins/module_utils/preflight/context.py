@@ -174,7 +174,10 @@ class Context:
 
     def source_of(self, path: str) -> str:
         """Return the variable that sets a field of the install-config, or the group of the inventory; empty if there is none."""
-        return "openshift_install_config" if has_field(self.settings.get("install_config"), path) else variable_of(path)
+        given = self.settings.get("install_config")
+        # A field that lacks in one that is given: as the set of capabilities below those that are added to it.
+        is_given = has_field(given, path) or (not variable_of(path) and has_field(given, path.split(".", maxsplit=1)[0]))
+        return "openshift_install_config" if is_given else variable_of(path)
 
     def source_of_value(self, value: str) -> str:
         """Return the variable that sets a field of the networks to this text; empty if there is none."""

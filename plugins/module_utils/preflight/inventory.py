@@ -155,8 +155,6 @@ def reuse(context: Context) -> Finding:
     if worker is None:
         return failed(f"{chosen} is not a host of the group workers")
     problems = []
-    if context.text("bootstrap_lifetime") not in ("", "0"):
-        problems.append("openshift_bootstrap_lifetime sets a termination time, which a reused device may keep")
     for machine in bootstraps:
         name = machine["hostname"]
         if machine.get("termination_time"):

@@ -17,7 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_dns import Owner
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.device_orders import device_orders
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, url_of
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.install import Installation, plan_install
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.replace import plan_replace
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.scale import plan_scale
@@ -106,11 +106,10 @@ def desired_of(context: Context) -> Desired:
 
 def _orders(context: Context) -> dict[str, list[dict[str, Any]]]:
     """Return the options of the devices that the role ``provision`` orders, without userdata."""
-    host = context.text("publish_address")
     boot = {
         "architecture": context.release_architecture,
         "ignition_platform": context.text("ignition_platform"),
-        "url": f"http://{f'[{host}]' if ':' in host else host}:{context.text('publish_http_port')}",
+        "url": url_of(context.text("publish_address"), context.text("publish_http_port")),
     }
     roles = {"control_plane": "control-plane", "workers": "worker"}
     return {group: device_orders(context.groups[group], role=role, boot=boot) for group, role in roles.items()}

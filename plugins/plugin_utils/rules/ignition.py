@@ -132,9 +132,9 @@ def _problem(times: Mapping[str, Any], max_age: Any, min_validity: Any, now: Any
     if left <= 0:
         return f"their first certificate expired at {ends}"
     if left < int(min_validity):
-        needed = f"an installation needs {int(min_validity) / 3600:.1f} hours (openshift_ignition_min_validity)"
+        needed = f"an installation needs {int(min_validity) / 3600:.1f} hours"
         return f"their first certificate expires at {ends}, and {needed}"
     if max_age is not None and age > int(max_age):
-        limit = f"the limit is {int(max_age) / 3600:.1f} hours (openshift_ignition_max_age)"
+        limit = f"the limit is {int(max_age) / 3600:.1f} hours"
         return f"they are {age / 3600:.1f} hours old, {limit}"
     return ""

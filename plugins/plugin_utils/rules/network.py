@@ -9,7 +9,7 @@ Note that this plugin util is private to the collection: it may change without n
 from __future__ import annotations
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of as metros
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, with_network
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import ip_families, url_of, with_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.vlan_network import cluster_vlan
 
-__all__ = ["cluster_vlan", "ip_families", "metros", "with_network"]
+__all__ = ["cluster_vlan", "ip_families", "metros", "url_of", "with_network"]

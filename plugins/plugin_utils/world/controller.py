@@ -34,6 +34,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import (
     has_ingress_controller,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.networks import url_of
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils._folders import is_in_job_folder
 
 LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
@@ -164,10 +165,9 @@ def _is_own_server(address: str, port: str, settings: Mapping[str, Any]) -> bool
     It stops by itself when other settings are written there, so settings of this run are not compared.
     """
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - asked, not bound
-    host = f"[{reached}]" if ":" in reached else reached
     try:
         own = json.loads((Path(str(settings["directory"])).expanduser() / "publish" / "settings.json").read_bytes())
-        with open_url(f"http://{host}:{port}/healthz", timeout=float(settings["timeout"]), use_proxy=False) as answer:
+        with open_url(f"{url_of(reached, port)}/healthz", timeout=float(settings["timeout"]), use_proxy=False) as answer:
             health = json.loads(answer.read())
     except (URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
         return False

@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
@@ -24,7 +25,12 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.me
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, is_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import comparable_attributes, device_result
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
+    DEVICE_INFO_OPTIONS,
+    comparable_attributes,
+    device_result,
+    find_devices,
+)
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
@@ -138,7 +144,7 @@ def collect_others(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> 
     known = {str(device["id"]) for device in devices}
     if all(node["control_plane"] or node["device_id"] in known for node in nodes):
         return {}
-    listing = _read(client_of(settings), _find_devices, Options(), settings, tag="", machines={})
+    listing = _read(client_of(settings), find_devices, DEVICE_INFO_OPTIONS, settings)
     if "devices" not in listing:
         return {"others": listing}
     return {"others": {"devices": [{"id": str(each["id"]), "hostname": str(each["hostname"]).lower()} for each in listing["devices"]]}}
@@ -194,7 +200,8 @@ def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: boo
     """Return the cluster's devices; for a project with a quota also the number of all its devices by plan."""
     tag = f"{CLUSTER_TAG}{settings['cluster_name']}.{settings['base_domain']}"
     machines = {str(machine["hostname"]): machine for group in settings["machines"].values() for machine in group}
-    listing = _read(client, _find_devices, Options(), settings, tag="" if has_quota else tag, machines=machines)
+    find = partial(find_devices, result=partial(_comparable, machines=machines))
+    listing = _read(client, find, DEVICE_INFO_OPTIONS, settings, tags=[] if has_quota else [tag])
     if not has_quota or "devices" not in listing:
         return {"devices": listing}
     return {
@@ -203,17 +210,12 @@ def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: boo
     }
 
 
-def _find_devices(client: MetalClient, params: Mapping[str, Any]) -> Reading:
-    """Return the devices as ``metal_device_info`` does, those of ``machines`` also with what :func:`comparable_attributes` returns."""
-    machines: Mapping[str, Mapping[str, Any]] = params["machines"]
-    path, tag = f"projects/{params['project_id']}/devices", params["tag"]
-    found = []
-    for device in client.read_list(path, "devices", params={"tag": tag} if tag else None, doing="list the project's devices"):
-        machine = machines.get(str(device.get("hostname") or "").lower())
-        # Never its secrets.
-        own = {} if machine is None else comparable_attributes({**device, "userdata": "", "customdata": {}}, machine)
-        found.append({**device_result(device), **({"comparable": own} if own else {})})
-    return {"devices": sorted(found, key=lambda device: (str(device["hostname"]), str(device["id"])))}
+def _comparable(device: Mapping[str, Any], machines: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a device as ``metal_device_info`` does, one of ``machines`` also with what :func:`comparable_attributes` returns."""
+    machine = machines.get(str(device.get("hostname") or "").lower())
+    # Never its secrets.
+    own = {} if machine is None else comparable_attributes({**device, "userdata": "", "customdata": {}}, machine)
+    return {**device_result(device), **({"comparable": own} if own else {})}
 
 
 def client_of(settings: Mapping[str, Any], **more: Any) -> MetalClient:

@@ -25,14 +25,7 @@ OKD_PULL_SECRET = '{"auths": {"fake": {"auth": "aWQ6cGFzcwo="}}}'  # noqa: S105 
 OPTIONAL = {
     "proxy": "proxy",
     "trust_bundle": "additionalTrustBundle",
-    "trust_bundle_policy": "additionalTrustBundlePolicy",
     "image_digest_sources": "imageDigestSources",
-    "capabilities": "capabilities",
-    "fips": "fips",
-    "os_image_stream": "osImageStream",
-    "cpu_partitioning": "cpuPartitioningMode",
-    "feature_set": "featureSet",
-    "feature_gates": "featureGates",
 }
 """Field by setting. An empty value leaves the field out, which leaves it to the installer."""
 
@@ -44,9 +37,7 @@ SETTINGS = (
     "architecture",
     "control_plane_replicas",
     "platform",
-    "platform_name",
     "cloud_controller_manager",
-    "network_type",
     "cluster_networks",
     "service_networks",
     "machine_networks",
@@ -64,11 +55,9 @@ VARIABLES = {
     "controlPlane.architecture": "openshift_architecture",
     "compute[0].architecture": "openshift_architecture",
     "compute.worker.architecture": "openshift_architecture",
-    "networking.networkType": "openshift_network_type",
     "networking.clusterNetwork": "openshift_cluster_networks",
     "networking.serviceNetwork": "openshift_service_networks",
     "networking.machineNetwork": "openshift_machine_networks",
-    "platform.external.platformName": "openshift_platform_name",
     "platform.external.cloudControllerManager": "openshift_cloud_controller_manager",
     "platform": "openshift_platform",
     "pullSecret": "openshift_pull_secret",
@@ -94,6 +83,7 @@ def render(settings: Mapping[str, Any], further: Any = None) -> dict[str, Any]:
     if not isinstance(further, Mapping):
         raise InstallConfigError(f"openshift_install_config has to be a mapping of fields, it is of type {type(further).__name__}")
     problems: list[str] = []
+    further = _with_defaults(further, str(settings.get("platform")))
     merged: dict[str, Any] = _merged(dict(_given(_fields({name: _plain(settings.get(name)) for name in SETTINGS}))), further, "", problems)
     if problems:
         raise InstallConfigError(together("The install-config contradicts itself", problems))
@@ -111,7 +101,6 @@ def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
         # installer refuses another architecture than the control plane's. Workers of another architecture join all the same.
         "compute": [{"name": "worker", "architecture": architecture, "replicas": 0, "platform": {}}],
         "networking": {
-            "networkType": settings["network_type"],
             "clusterNetwork": settings["cluster_networks"],
             "serviceNetwork": settings["service_networks"],
             "machineNetwork": _machine_networks(settings["machine_networks"]),
@@ -123,11 +112,25 @@ def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_defaults(further: Mapping[str, Any], platform: str) -> dict[str, Any]:
+    """Return the user's fields, with the defaults of those that they may set to something else."""
+    defaults: dict[str, Any] = {"networking": {"networkType": "OVNKubernetes"}}
+    if platform == "external":
+        defaults["platform"] = {"external": {"platformName": "equinix-metal"}}
+    return _over(defaults, further)
+
+
+def _over(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both, merged; what is given is kept."""
+    both = {name: defaults[name] for name in given if isinstance(defaults.get(name), Mapping) and isinstance(given[name], Mapping)}
+    return {**defaults, **given, **{name: _over(default, given[name]) for name, default in both.items()}}
+
+
 def _platform(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings["platform"] != "external":
         return {"none": {}}
     manager = settings["cloud_controller_manager"]
-    return {"external": {"platformName": settings["platform_name"], **({"cloudControllerManager": manager} if manager else {})}}
+    return {"external": {"cloudControllerManager": manager} if manager else {}}
 
 
 def _machine_networks(given: Any) -> Any:

@@ -29,6 +29,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.ingress_controller import ingress_changes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.cluster_manifests.pools import config_changes
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.node_addresses import api_addresses
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import requests, settings
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Step, Verb
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World
 
@@ -43,6 +44,19 @@ def due_topics(topics: Mapping[str, Sequence[str]], phases: Sequence[str], world
     # The phases of devices wait for those that are about to become active.
     settling = any(device.get("state") not in ("active", "inactive") for device in world.devices)
     return [*found, *(topics["devices"] if settling else ())]
+
+
+def changed_cluster(phase: str, desired: Desired, world: World, joining: Collection[str]) -> list[Step]:
+    """Return what the phase does in which machines join and the cluster is compared: the last one of install.yml, one of scale.yml."""
+    return [
+        *requests(phase, list(joining)),
+        *unanswered(phase, world, joining),
+        *settings(phase, desired, world),
+        *unfinished(phase, desired, world),
+        *changed_routers(phase, desired, world),
+        *changed_records(phase, desired, world),
+        *published(phase, world, joining),
+    ]
 
 
 def changed_devices(phase: str, group: str, desired: Desired, world: World) -> list[Step]:

@@ -20,21 +20,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     stale_nodes,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.drift import (
+    changed_cluster,
     changed_configs,
     changed_devices,
-    changed_records,
-    changed_routers,
     due_topics,
-    published,
-    unanswered,
-    unfinished,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
     boot_files,
     coming,
     records,
-    requests,
-    settings,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan, Step
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.world import Desired, World, price_of
@@ -110,14 +104,8 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
         *added,
         *changed_devices(workers, "workers", desired, world),
         *records(workers, [step.object for step in added], desired),
-        *requests(complete, joining),
-        *unanswered(complete, world, joining),
-        *settings(complete, desired, world),
+        *changed_cluster(complete, desired, world, joining),
         *([Step(complete, "wait", "cluster", "cluster", "until nodes, operators and ClusterVersion are complete")] if begins else ()),
-        *unfinished(complete, desired, world),
-        *changed_routers(complete, desired, world),
-        *changed_records(complete, desired, world),
-        *published(complete, world, joining),
     ]
     also = PHASES if begins or world.problems else due_topics(TOPICS, PHASES, world)
     # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record, and for the

@@ -19,21 +19,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     stale_nodes,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.drift import (
+    changed_cluster,
     changed_configs,
     changed_devices,
-    changed_records,
-    changed_routers,
     due_topics,
-    published,
-    unanswered,
-    unfinished,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.joining import (
     boot_files,
     coming,
     records,
-    requests,
-    settings,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.removal import choice, removals
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.plan.step import Plan
@@ -80,13 +74,7 @@ def plan_scale(desired: Desired, world: World) -> Plan:
         *devices,
         *changed_devices(create, "workers", desired, world),
         *records(create, ordered, desired),
-        *requests(join, joining),
-        *unanswered(join, world, joining),
-        *settings(join, desired, world),
-        *unfinished(join, desired, world),
-        *changed_routers(join, desired, world),
-        *changed_records(join, desired, world),
-        *published(join, world, joining),
+        *changed_cluster(join, desired, world, joining),
         *removals(remove, chosen, world),
     ]
     names = ",".join(name.partition(".")[0] for name in chosen.kept)

@@ -88,6 +88,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
 
 
 EACH = {"progress_interval": "0.05"}
+NEVER = {"progress_interval": 0}
 
 
 def pending(*texts: str, **stages: str) -> None:
@@ -126,7 +127,7 @@ def test_without_an_interval_no_progress_is_displayed(screen: Screen) -> None:
         append({"level": "info", "text": "read"})
         screen.until("read")
 
-    Scripted({}, act).run()
+    Scripted(NEVER, act).run()
     assert screen.out == "read\n"
 
 
@@ -162,7 +163,7 @@ def test_notices_are_displayed_at_once_and_each_once(screen: Screen) -> None:
         append({"level": "warning", "text": "later"})
         append({"level": "warning", "text": "later"})
 
-    Scripted({}, act).run()
+    Scripted(NEVER, act).run()
     assert screen.err.count("[WARNING]: now\\x1b[2K\\n[WARNING]: forged\n") == 1
     assert screen.err.count("[WARNING]: later") == 1
 
@@ -224,7 +225,7 @@ def test_what_a_module_could_not_append_is_displayed_at_its_end(
         for notice in plugin.notices(action, dict(answer)) if has_file else ():
             append(notice)
 
-    action = Scripted({}, act, answer)
+    action = Scripted(NEVER, act, answer)
     action.notices = lambda answer: plugin.notices(action, answer)  # type: ignore[method-assign]
     assert "notices" not in action.run()
     assert screen.out == shown

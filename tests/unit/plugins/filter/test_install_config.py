@@ -16,7 +16,6 @@ SETTINGS: dict[str, Any] = {
     "architecture": "aarch64",
     "control_plane_replicas": 3,
     "platform": "none",
-    "network_type": "OVNKubernetes",
     "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
     "service_networks": ["172.30.0.0/16"],
     "machine_networks": ["10.0.0.0/16"],
@@ -44,10 +43,15 @@ def test_what_is_rendered() -> None:
 
 
 def test_platform_external() -> None:
-    external = SETTINGS | {"platform": "external", "platform_name": "rack", "cloud_controller_manager": ""}
-    assert install_config(external)["platform"] == {"external": {"platformName": "rack"}}
-    with_manager = install_config(external | {"cloud_controller_manager": "External"})["platform"]
+    external = SETTINGS | {"platform": "external", "cloud_controller_manager": ""}
+    assert install_config(external)["platform"] == {"external": {"platformName": "equinix-metal"}}
+    named = {"platform": {"external": {"platformName": "rack"}}}
+    with_manager = install_config(external | {"cloud_controller_manager": "External"}, named)["platform"]
     assert with_manager == {"external": {"platformName": "rack", "cloudControllerManager": "External"}}
+
+
+def test_the_network_plugin_is_a_default() -> None:
+    assert install_config(SETTINGS, {"networking": {"networkType": "Calico"}})["networking"]["networkType"] == "Calico"
 
 
 def test_okd_needs_no_pull_secret_and_keeps_one() -> None:
@@ -79,8 +83,8 @@ def test_pools_are_merged_by_their_names() -> None:
 
 @pytest.mark.parametrize("empty", [None, "", [], {}, False])
 def test_what_is_empty_is_left_to_the_installer_or_to_the_further_fields(empty: object) -> None:
-    assert "fips" not in install_config(SETTINGS | {"fips": empty}, None)
-    assert install_config(SETTINGS | {"fips": empty}, {"fips": True})["fips"] is True
+    assert "proxy" not in install_config(SETTINGS | {"proxy": empty}, None)
+    assert install_config(SETTINGS | {"proxy": empty}, {"proxy": {"noProxy": "a"}})["proxy"] == {"noProxy": "a"}
 
 
 def test_the_same_twice_is_no_contradiction() -> None:

@@ -9,6 +9,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.openshift.
     ip_network,
     overlap,
     parse_network,
+    url_of,
 )
 
 
@@ -38,3 +39,15 @@ def test_a_network_keeps_its_address() -> None:
     network = ip_network("10.1.2.3/16")
     assert (str(network), str(network.cidr), str(network.ip)) == ("10.1.2.3/16", "10.1.0.0/16", "10.1.2.3")
     assert (address_bits(network), address_bits(ip_network("::/0"))) == (32, 128)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        (("192.0.2.1", 80), "http://192.0.2.1:80"),
+        (("2001:db8::1", "6443", "https"), "https://[2001:db8::1]:6443"),
+        (("boot.example.com", 8080), "http://boot.example.com:8080"),
+    ],
+)
+def test_the_url_of_an_address_of_either_version(given: tuple[str, int], url: str) -> None:
+    assert url_of(*given) == url

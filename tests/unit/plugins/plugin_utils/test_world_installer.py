@@ -44,7 +44,6 @@ def wanted(directory: Path, **settings: Any) -> dict[str, Any]:
     return {
         **{name.removeprefix("openshift_"): value for name, value in GROUND.items()},
         "platform": "none",
-        "network_type": "OVNKubernetes",
         "cluster_networks": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
         "service_networks": ["172.30.0.0/16"],
         "machine_networks": ["10.0.0.0/16"],

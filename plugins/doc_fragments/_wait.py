@@ -11,23 +11,23 @@ class ModuleDocFragment:
 options:
   wait:
     description:
-      - Whether to wait until what was asked for is so.
+      - Wait until the requested state is reached.
     type: bool
     default: true
   wait_timeout:
     description:
-      - How long to wait, in seconds.
+      - Seconds after which the wait fails.
     type: float
     default: 1800
   wait_interval:
     description:
-      - Interval between two polls, in seconds.
+      - Seconds between two polls.
     type: float
     default: 5
   progress_interval:
     description:
-      - While the module waits, show what is pending every this many seconds, if it has changed. V(0) is off.
-      - Nothing is shown for a module that runs on another host, and with C(async).
+      - Seconds between two progress messages. A message is shown only if something has changed. V(0) disables them.
+      - A module on another host, or with C(async), shows no progress.
     type: float
     default: 15
   time_scale:
@@ -42,25 +42,25 @@ options:
 options:
   ownership_tags:
     description:
-      - Tags of the devices of O(machines), of which others have none.
+      - Tags that identify the devices of O(machines). No other device has them.
     type: list
     elements: str
     default: []
   quorum_of:
     description:
-      - Names of Nodes that can be done without, as long as O(quorum) of them are Ready.
+      - Names of the Nodes that are optional as long as O(quorum) of them are Ready.
     type: list
     elements: str
     default: []
   quorum:
     description:
-      - So many of O(quorum_of) are enough. As soon as so many are Ready, those of the others that will not get further (see O(machines))
-        are not waited for any longer. V(0) is all of them.
+      - Number of O(quorum_of) that have to be Ready. Once they are, the wait skips those of the others whose machine failed or is gone (see
+        O(machines)). V(0) requires all of them.
     type: int
     default: 0
   quorum_wait:
     description:
-      - How long the others are still waited for once so many are Ready, in seconds.
+      - Seconds to wait for the others once O(quorum) is reached.
     type: float
     default: 1200
 """

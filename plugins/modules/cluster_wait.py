@@ -12,12 +12,11 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Polls the cluster's API, as C(openshift-install wait-for) does, until a condition is reached, and reports what is pending, with the
-    cluster's reason and since when.
-  - An API that does not answer, or not yet, is something to wait for.
-  - A refused login and an invalid cluster version end the wait at once, since these do not get better by waiting. So does, with
-    O(machines), a machine that the API could not deliver, that is being deleted or is not there any more, or whose Ignition ended with
-    a failure.
+  - Polls the API of the cluster, as C(openshift-install wait-for) does, until a condition is reached. Reports what is pending, with the
+    reason of the cluster and since when.
+  - While the API does not answer, the module waits for it.
+  - A refused login and an invalid cluster version fail at once, since waiting does not help. With O(machines) the module also fails at once
+    if a device could not be provisioned, is deleted, or its Ignition failed.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
@@ -37,63 +36,54 @@ attributes:
 options:
   condition:
     description:
-      - V(bootstrap_complete) is reached when the API answers, the ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd
-        operator has removed the bootstrap node from the etcd cluster, which releases older than 4.16 do not report. The bootstrap device
-        can be deleted then.
-      - V(install_complete) is reached when the ClusterVersion is available, not failing and not progressing, and every ClusterOperator is
-        available, not degraded, and has not been progressing for O(stable_for) seconds.
-      - V(nodes_ready) is reached when each of O(nodes) is registered and Ready.
-      - V(nodes_current) is reached when no Node is Ready by an old report only, as all are after a cluster was off. The Lease of each Ready
-        Node was renewed within 40 seconds then. A machine that does not come back is noticed by then, and its Node is not Ready.
-      - V(pools_rendered) is reached when each of O(machine_config_pools) has a rendered config, with which new machines boot.
-      - V(pools_updated) is reached when, besides, each of them has its nodes, and all of these have the newest config and are Ready.
-      - V(machine_config_servers_ready) is reached when each control plane node has a pod of the DaemonSet C(machine-config-server) that is
-        Ready. Nothing connects to the port of these pods, 22623, which the firewall of the nodes closes to the controller.
-      - V(objects_ready) is reached when each of O(objects) is ready. The wait ends when OLM has reported for half a minute that the
-        catalogue of a Subscription has no such package or channel.
-      - V(connections_complete) is reached when 20 new connections to each of O(api_addresses) complete their TLS handshakes. With a
-        load balancer that still has the bootstrap device as a backend some of them fail.
+      - The condition to wait for.
     type: str
     choices:
-      - bootstrap_complete
-      - install_complete
-      - nodes_ready
-      - nodes_current
-      - pools_rendered
-      - pools_updated
-      - machine_config_servers_ready
-      - objects_ready
-      - connections_complete
+      bootstrap_complete: The ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd operator has removed the bootstrap node
+        from the etcd cluster (releases before 4.16 do not report that). The bootstrap device can be deleted.
+      install_complete: The ClusterVersion is available, not failing and not progressing. Every ClusterOperator is available, not degraded,
+        and has not been progressing for O(stable_for) seconds.
+      nodes_ready: Each of O(nodes) is registered and Ready.
+      nodes_current: The Lease of each Ready Node was renewed within the last 40 seconds. After a cluster was switched off, its Nodes are
+        Ready by their old reports until then.
+      pools_rendered: Each of O(machine_config_pools) has a rendered config, which new machines boot with.
+      pools_updated: Each of O(machine_config_pools) has a rendered config and its number of nodes. All nodes have that config and are
+        Ready.
+      machine_config_servers_ready: Each control plane node has a Ready pod of the DaemonSet C(machine-config-server). The module does not
+        connect to port 22623, which the node firewall closes to the controller.
+      objects_ready: Each of O(objects) is ready. Fails if OLM reports for 30 seconds that a Subscription names a package or channel that
+        its catalogue does not have.
+      connections_complete: 20 new connections to each of O(api_addresses) complete their TLS handshakes. Some of them fail while
+        a load balancer has the bootstrap device as a backend.
     required: true
   nodes:
     description:
-      - Names of the Nodes to check for V(nodes_ready). Without names all Nodes, at least one.
-      - For V(install_complete) those of them that are not Ready are reported while something else is pending, with a certificate request
-        that waits for approval.
+      - Names of the Nodes for V(nodes_ready). By default all Nodes, at least one.
+      - For V(install_complete), Nodes that are not Ready are reported while something else is pending, with their pending CSRs.
     type: list
     elements: str
     default: []
   devices:
     description:
-      - Ids of the devices of O(nodes), by the names of these. A Node that records another device (see
-        M(equinix_metal.openshift.node_ownership)) counts as not Ready.
+      - IDs of the devices of O(nodes), by Node name. A Node that records another device (see
+        M(equinix_metal.openshift.node_ownership)) is treated as not Ready.
     type: dict
     default: {}
   machine_config_pools:
     description:
-      - MachineConfigPools to check for V(pools_rendered) and V(pools_updated), each with the number of nodes that it has at least.
+      - MachineConfigPools for V(pools_rendered) and V(pools_updated), each with the least number of its nodes.
     type: dict
     default: {}
   objects:
     description:
-      - Objects of cluster services to check for V(objects_ready).
+      - Objects of cluster services for V(objects_ready).
     type: list
     elements: dict
     default: []
     suboptions:
       resource:
         description:
-          - The resource, as C(oc get) takes it.
+          - Resource of the object, as for C(oc get).
           - C(subscriptions.operators.coreos.com) is ready when the ClusterServiceVersion that OLM has installed has succeeded,
             C(lvmclusters.lvm.topolvm.io) when its state is Ready, C(metallbs.metallb.io) when it is Available, and
             C(configs.imageregistry.operator.openshift.io) when the registry operator has applied it as it is now.
@@ -111,35 +101,35 @@ options:
         required: true
       namespace:
         description:
-          - Its namespace. Empty for an object of the whole cluster.
+          - Namespace of the object. Empty for a cluster-scoped object.
         type: str
         default: ""
   stable_for:
     description:
-      - How long each operator must have been at rest for V(install_complete), in seconds.
+      - Seconds for which no operator may have been progressing, for V(install_complete).
     type: float
     default: 30
   node_details:
     description:
-      - Whether to return the Nodes (RV(nodes)), for a report.
+      - Whether to return all Nodes (RV(nodes)).
     type: bool
     default: false
   pod_details:
     description:
-      - Whether to return the pods that do not run as they should (RV(pods)), for a report.
+      - Whether to return pods that are not running and ready (RV(pods)).
     type: bool
     default: false
   machines:
     description:
-      - Host names of the machines that are waited for. While something is pending the last event of each is reported, unless it is a Ready
-        Node (O(condition=nodes_ready), or with O(nodes)), and the wait ends at once when one of them failed or is gone.
-      - Needs O(ownership_tags) and the access to the Metal API. Without names nothing is asked of the Metal API, or needed for it.
+      - Host names of the machines of the Nodes. While something is pending, the last event of each machine without a Ready Node is
+        reported. The module fails at once if one of the machines failed or its device is gone.
+      - Requires O(ownership_tags) and the options of the Metal API, which is not used otherwise.
     type: list
     elements: str
     default: []
   wait:
     description:
-      - Whether to wait. Otherwise the module polls once and never fails for an unmet condition, not even for a silent API.
+      - Whether to wait. Otherwise the module polls once, and does not fail if the condition is not reached or the API does not answer.
     type: bool
     default: true
 seealso:
@@ -147,7 +137,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Wait until the bootstrap machine can go
+- name: Wait for bootstrap to complete
   equinix_metal.openshift.cluster_wait:
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
     api_addresses: [127.64.0.2, 127.64.0.3]
@@ -157,7 +147,7 @@ EXAMPLES = r"""
     wait_timeout: 7200
     progress_interval: 15
 
-- name: See whether the cluster is installed
+- name: Check whether the installation is complete
   equinix_metal.openshift.cluster_wait:
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
     condition: install_complete
@@ -213,7 +203,7 @@ cluster_version:
   type: str
   sample: 4.20.33
 operators:
-  description: The cluster operators. Empty unless O(condition=install_complete). With an error only those that are not well.
+  description: The cluster operators. Empty unless O(condition=install_complete). On failure only those that are not as expected.
   returned: always
   type: list
   elements: dict
@@ -223,19 +213,19 @@ operators:
       type: str
       sample: ingress
     available:
-      description: Whether what it stands for works.
+      description: Condition Available.
       type: bool
       sample: true
     progressing:
-      description: Whether it is about to change something.
+      description: Condition Progressing.
       type: bool
       sample: false
     degraded:
-      description: Whether it is not as it should be.
+      description: Condition Degraded.
       type: bool
       sample: false
     message:
-      description: What it says about the worst of these, empty when all is well.
+      description: Message of the condition that is not as expected, else empty.
       type: str
       sample: ""
 ingress_ca:

@@ -7,65 +7,62 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_cluster_lock
-short_description: Take, wait for, release and break the lock of a cluster
+short_description: Acquire, release and break the lock of a cluster
 version_added: 0.1.0
 description:
-  - Only one run at a time may write to a cluster. Which run that is stands at the Metal API, where all of them see it - playbooks on two
+  - Only one run at a time may write to a cluster. The Metal API stores which run holds the lock, so that it holds for playbooks on several
     computers, AWX jobs, and modules that outlive their playbook.
-  - The lock is a virtual network with the tags C(openshift-cluster=<name>) and C(openshift-role=lock). It costs nothing and touches no
-    device. Further tags say which run holds it, since when, and when it was renewed.
-  - A run is an C(ansible-playbook). Its tasks are given RV(run) as O(equinix_metal.openshift.metal_device#module:cluster_lock), best with
-    C(module_defaults). They take the lock before their first write, so that a playbook with nothing to do writes nothing.
-  - A lock that is not renewed expires. The lock of a playbook that has ended on the same computer is taken over at once, as soon as what it
-    had sent must have arrived.
+  - The lock is a virtual network with the tags C(openshift-cluster=<name>) and C(openshift-role=lock). It is free of charge and no device
+    is attached to it. Further tags store the run, when it acquired the lock, and when it renewed it.
+  - A run is a process of C(ansible-playbook). Pass RV(run) to its tasks as O(equinix_metal.openshift.metal_device#module:cluster_lock),
+    best with C(module_defaults). Modules acquire the lock before their first write, so a playbook without changes writes nothing.
+  - A lock that is not renewed expires. A lock of a playbook that has ended on the same computer is replaced as soon as none of its requests
+    can still arrive.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   name:
     description:
-      - The cluster, C(<name>.<base domain>).
+      - Name of the cluster, C(<name>.<base domain>).
     type: str
     required: true
   state:
     description:
-      - V(free) waits until no other run holds the lock, deletes the locks of runs that have ended, and takes none. It fails at once when
-        another run is alive, on this computer, or elsewhere as soon as it renews its lock.
-      - V(held) takes the lock, and renews it when that is due. It fails when another run holds it.
-      - V(kept) is V(held) for a run that has taken the lock before. It also takes an expired lock again, but fails if another run may have
-        held it meanwhile, since what this run has read may be outdated.
-      - V(released) deletes the lock of this run, or with O(unlock) that of another one.
+      - The requested state of the lock.
     type: str
     choices:
-      - held
-      - free
-      - kept
-      - released
+      held: Acquire the lock, or renew it when that is due. Fail if another run holds it.
+      free: Wait until no other run holds the lock, and delete locks of runs that have ended. Acquire no lock. Fail at once if the other run
+        is alive on this computer, or renews its lock.
+      kept: As V(held), for a run that has acquired the lock before. Acquire an expired lock again, unless another run may have held it
+        meanwhile, since what this run has read may be outdated.
+      released: Delete the lock of this run, or with O(unlock) that of another run.
     default: held
   metro:
     description:
-      - Code of the metro in which the lock is created. Without it, that of a device of the cluster, or the first one of the API.
+      - Code of the metro in which the lock is created. By default that of a device of the cluster, or the first metro of the API.
     type: str
   operation:
     description:
-      - What this run does, usually the name of its playbook. Other runs show it while this one holds the lock.
+      - What this run does, usually the name of its playbook. Other runs print it while they wait for the lock.
     type: str
     default: ""
   job:
     description:
-      - The AWX job of this run. Other runs show it while this one holds the lock.
+      - The AWX job of this run. Other runs print it while they wait for the lock.
     type: str
     default: ""
   lifetime:
     description:
-      - Seconds after which the lock expires if it is not renewed. Never less than four times O(metal_api_timeout) and 20 seconds, so that
-        there is time for requests between two renewals.
+      - Seconds after which the lock expires if it is not renewed. At least four times O(metal_api_timeout) and 20 seconds, so that requests
+        complete between two renewals.
     type: float
     default: 300
   unlock:
     description:
-      - With O(state=released), the id of the lock to break, whichever run holds it. If that run is alive it finds out before its next
-        write, and may take the lock again.
-      - The task ends when nothing that run had sent can arrive any more.
+      - With O(state=released), ID of the lock to break, whichever run holds it. A run that is alive notices it before its next write, and
+        may acquire the lock again.
+      - The task ends when no request of that run can arrive any more.
     type: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes
@@ -75,9 +72,9 @@ extends_documentation_fragment:
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 notes:
-  - Whether a run on this computer has ended is known from its process id and the start of that process, and from a file in the folder for
-    temporary files (E(TMPDIR)) that each of its modules keeps locked. Use the same folder for all runs.
-  - The computer of the modules and that of C(ansible-playbook) have to be the same (C(connection=local)).
+  - A run on this computer has ended if its process (by ID and start time) does not exist, and no module locks its file in the folder for
+    temporary files. Use the same folder (E(TMPDIR)) for all runs.
+  - Requires C(connection=local).
 """
 
 EXAMPLES = r"""
@@ -109,12 +106,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 run:
-  description: This run, to be given to other tasks as O(equinix_metal.openshift.metal_device#module:cluster_lock).
+  description: This run. Pass it to other tasks as O(equinix_metal.openshift.metal_device#module:cluster_lock).
   returned: state is held, kept or free
   type: str
   sample: /tmp/equinix_metal.openshift-1000/1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70.json
 lock:
-  description: The lock of this run. Null when it has none.
+  description: The lock of this run, V(null) if it holds none.
   returned: always
   type: dict
   contains: &lock

@@ -7,63 +7,63 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_ip_assignment
-short_description: Assign an address of a block to a device
+short_description: Assign an address of an IP reservation to a device
 version_added: 0.1.0
 description:
-  - Assigns an address, or a subnet, of a reserved block of the project to a device, moves it to another device, or takes it off.
-  - An O(address) is found on any device of the project.
-  - With O(device_id) the project is that of the device, whatever O(project_id) and E(METAL_PROJECT_ID) say.
-  - Instead of an address its block can be given. Then it is any address of the block that is free, and at the next run the one that the
-    device has already.
-  - The address is not configured on the machine itself. The API only routes it there.
+  - Assigns an address or a subnet of an IP reservation (block) to a device, moves it to another device, or removes the assignment.
+  - An assignment of O(address) is found on any device of the project.
+  - With O(device_id) the project is that of the device, and O(project_id) and E(METAL_PROJECT_ID) are ignored.
+  - If a block is set instead of an address, the device gets any free address of the block. The next run returns the same address.
+  - The API routes the address to the device. It is not configured on the machine itself.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description:
-      - The assignment's id. One that does not exist is an error with O(state=present).
-      - One of this, O(address), O(ip_reservation_id), O(ip_reservation_tags) and O(ip_reservation_details) is needed.
+      - ID of the assignment. With O(state=present) it has to exist.
+      - One of O(id), O(address), O(ip_reservation_id), O(ip_reservation_tags) and O(ip_reservation_details) is required.
     type: str
   address:
     description:
-      - The address with its prefix, for example V(198.51.100.4/32). Without a prefix it is one address.
-      - A block of it has to be reserved, see M(equinix_metal.openshift.metal_ip_reservation), in the metro of the device or globally.
+      - The address with its prefix length, for example V(198.51.100.4/32). Without a prefix length it is a single address.
+      - It has to belong to a block in the metro of the device or a global one, see M(equinix_metal.openshift.metal_ip_reservation).
     type: str
   ip_reservation_id:
     description:
-      - Id of the block to take any free address of.
-      - A block that waits for approval is waited for, with O(wait=true). When another takes the address first, the next free one is tried.
+      - ID of a block. Assign any free address of it.
+      - With O(wait=true) the module waits until a pending block is approved. If the address was assigned elsewhere meanwhile, the module
+        tries the next free one.
     type: str
   ip_reservation_tags:
     description:
-      - All these tags has the block to take any free address of. It has to be the only one, or the only one that has no others.
+      - Take any free address of the block that has all these tags. If several blocks have them, the one without further tags is used.
     type: list
     elements: str
   ip_reservation_details:
     description:
-      - The text for people of the block to take any free address of. With O(ip_reservation_tags) both have to fit.
+      - Take any free address of the block with this description. With O(ip_reservation_tags) both have to match.
     type: str
   cidr:
     description:
-      - Length of the prefix, to take a free subnet of the block. Without it it is one address.
+      - Prefix length of a free subnet to take from the block. By default a single address is taken.
     type: int
   device_id:
     description:
-      - Id of the device it is to be on. Needed with O(state=present), and with a block.
-      - With O(state=absent) the address is only taken off this device, and stays when it is on another.
+      - ID of the device. Required with O(state=present), and with a block.
+      - With O(state=absent) the assignment is removed from this device only.
     type: str
   customdata:
     description:
-      - Data of your own. Not for secrets, since everyone in the project can read it. A diff shows its size and SHA-256.
-      - An address that has some is moved only with this option given, since the API forgets it on the way; V({}) is for none.
+      - Arbitrary data of the assignment. Every member of the project can read it, so store no secrets. A diff shows its size and SHA-256.
+      - Required to move an address that has custom data, since the API does not keep it in a move; V({}) removes it.
     type: dict
   manageable:
     description:
-      - Whether the assignment may be changed. The API sets it, so another value than the current one is refused.
+      - Whether the assignment may be changed. The API sets this attribute; a value other than the current one is an error.
     type: bool
   move:
     description:
-      - Whether an address that is on another device is taken off it. Otherwise that is an error.
+      - Whether to move an address that is assigned to another device. Otherwise such an address is an error.
     type: bool
     default: false
   state:
@@ -85,30 +85,30 @@ seealso:
   - module: equinix_metal.openshift.metal_ip_reservation
   - module: equinix_metal.openshift.metal_available_addresses_info
 notes:
-  - A move takes the address off one device before it puts it on the other, since the API has no call that does both. When it ends between
-    the two, the error says so, and the same task run again puts it on the other.
+  - A move removes the assignment before it creates the other one, since the API has no request for both. If the module ends between the
+    two, the error names the address. Run the task again to assign it.
 """
 
 EXAMPLES = r"""
-- name: Put an address on a device, from wherever it is now
+- name: Assign an address to a device, and move it if it is assigned elsewhere
   equinix_metal.openshift.metal_ip_assignment:
     address: 198.51.100.4/32
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     move: true
 
-- name: Give a device any address of a block, and the same one at the next run
+- name: Assign any free address of a block
   equinix_metal.openshift.metal_ip_assignment:
     ip_reservation_tags:
       - openshift-cluster=demo.metal.test
       - openshift-role=load-balancer
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-  register: given
+  register: assigned
 
-- name: Show it
+- name: Print the address
   ansible.builtin.debug:
-    var: given.ip_assignment.address
+    var: assigned.ip_assignment.address
 
-- name: Take it off whatever device it is on
+- name: Remove the assignment
   equinix_metal.openshift.metal_ip_assignment:
     address: 198.51.100.4/32
     state: absent

@@ -7,57 +7,55 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_port
-short_description: Bring a network port of a device to a state
+short_description: Configure bonding, layer and VLANs of a device's network port
 version_added: 0.1.0
 description:
-  - Brings a port of a device to the bond, the layer, the VLANs and the native VLAN that are given, by whatever steps that takes, in the
-    order that the API allows.
-  - What is not given stays, the native VLAN as well. VLANs that have to be taken off for a moment, while a bond goes back to layer 3, are
-    put on again.
-  - A state that no order of steps leads to is an error before the first step.
+  - Configures the bond, the layer, the VLANs and the native VLAN of a port. The module plans the steps in the order that the API allows.
+  - Options that are not set keep their value. VLANs that have to be removed while a bond changes to layer 3 are added again.
+  - If no order of steps leads to the requested state, the module fails before the first step.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description:
-      - The port's id. Either this, or O(device_id) and O(name), is needed.
+      - ID of the port. Required, unless O(device_id) and O(name) are set.
     type: str
     aliases:
       - port_id
   device_id:
     description:
-      - Id of the port's device.
+      - ID of the device of the port.
     type: str
   name:
     description:
-      - The port's name, for example V(bond0) or V(eth1).
+      - Name of the port, for example V(bond0) or V(eth1).
     type: str
   bonded:
     description:
-      - Whether the port is in its bond.
-      - Of a bond port, whether there is a bond. V(false) takes all its ports out, which is possible in layer 2 only.
-      - V(true) puts a bond that was taken apart together again. VLANs of its ports are taken off then, since a port in a bond has none of
-        its own. A single port that was taken out of a bond which goes on without it (hybrid) stays out, and is put back by its own name.
+      - Whether the port is a member of its bond.
+      - For a bond port, whether the bond exists. V(false) removes all its members, which requires layer 2.
+      - V(true) creates a bond again that was dissolved. The VLANs of its members are removed, since a member has no VLANs of its own. A
+        port that was removed from a bond (hybrid mode) stays removed. To add it again, name the port.
     type: bool
   layer2:
     description:
-      - Whether a bond is in layer 2, which takes the addresses off the device, the management addresses as well. For bond ports only.
-      - In layer 3 with VLANs a bond is what is called hybrid.
+      - Whether a bond is in layer 2. The device loses its addresses then, including the management addresses. For bond ports only.
+      - A bond in layer 3 with VLANs is in hybrid mode.
     type: bool
   vlan_ids:
     description:
-      - All VLANs of the port, by their numbers or by their ids. V([]) takes all of them off.
+      - All VLANs of the port, as numbers or IDs. V([]) removes all VLANs.
       - The VLANs have to be in the project and the metro of the device.
     type: list
     elements: str
   native_vlan_id:
     description:
-      - The VLAN whose frames are untagged, by number or id as in O(vlan_ids). An empty text means none.
-      - It has to be one of at least two VLANs of the port. A bond in layer 3 has none.
+      - The VLAN whose frames are untagged, as a number or ID. An empty string removes the native VLAN.
+      - Requires that the port has at least two VLANs, of which it is one. A bond in layer 3 has no native VLAN.
     type: str
   request_ips:
     description:
-      - The addresses to ask for when a bond goes to layer 3. Without it the API decides. Used for that step only.
+      - Addresses to request when a bond is converted to layer 3. By default the API decides.
     type: list
     elements: dict
     suboptions:
@@ -76,7 +74,7 @@ options:
         default: true
   state:
     description:
-      - A port comes and goes with its device, so there is no other state.
+      - The API creates and deletes ports with their device, so V(present) is the only state.
     type: str
     choices:
       - present
@@ -92,15 +90,15 @@ seealso:
   - module: equinix_metal.openshift.metal_port_info
   - module: equinix_metal.openshift.metal_vlan
 notes:
-  - Several VLANs are changed in one batch, which is waited for. A batch that is under way already is waited for as well.
-  - With O(wait=false) a batch is not waited for. A change that has to wait for a batch before its next step is refused then.
-  - When it ends on its way, RV(failure) has the steps that were C(done) and those that were C(not_done), and C(changed) says whether
-    anything was changed by then. The same task run again goes on from there.
-  - The native VLAN of a bond in layer 3, and with a single VLAN, is refused before the first step.
+  - Several VLANs are changed in one batch. The module waits for it, and for a batch of the port that is already in progress.
+  - With O(wait=false) the module does not wait for a batch, and refuses a change that has further steps after it.
+  - If a step fails, RV(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed.
+    Run the task again to continue.
+  - A native VLAN of a bond in layer 3, or of a port with a single VLAN, is refused before the first step.
 """
 
 EXAMPLES = r"""
-- name: A VLAN beside the public network (hybrid bonded)
+- name: Add a VLAN beside the public network (hybrid bonded)
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
@@ -108,7 +106,7 @@ EXAMPLES = r"""
     vlan_ids:
       - "1100"
 
-- name: Layer 2 only, with two VLANs, one of them untagged
+- name: Convert the bond to layer 2 with two VLANs, one of them untagged
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
@@ -119,7 +117,7 @@ EXAMPLES = r"""
       - "1101"
     native_vlan_id: "1100"
 
-- name: Each port by itself, in layer 2 (layer 2 individual)
+- name: Dissolve the bond (layer 2 individual)
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
@@ -128,7 +126,7 @@ EXAMPLES = r"""
     vlan_ids: []
     native_vlan_id: ""
 
-- name: One port in VLANs, the bond goes on without it (hybrid)
+- name: Remove one port from the bond and assign VLANs to it (hybrid)
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: eth1

@@ -157,7 +157,7 @@ def test_the_newest_failure_bundles_are_kept(storage: Method, tmp_path: Path) ->
     for hour in range(3):
         bundle = tmp_path / f"{CLUSTER}-failed-20261123T0{hour}0000Z.tar.gz"
         bundle.write_bytes(b"redacted")
-        assert play(storage, folder, "failure", state_store_bundle=str(bundle), openshift_gather_keep=2)[0] == 0
+        assert play(storage, folder, "failure", state_store_bundle=str(bundle), __state_store_keep=2)[0] == 0
     assert names(storage, prefix) == [f"{CLUSTER}-failed-20261123T0{hour}0000Z.tar.gz" for hour in (1, 2)]
     # A store that does not answer hides no failure.
     code, output = play(storage, folder, "failure", state_store_bundle=str(bundle), openshift_state_bucket="missing")

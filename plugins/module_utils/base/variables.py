@@ -60,8 +60,7 @@ GATHER_SECRETS = (
     "[metal_api_token | default(''), openshift_dns_key_secret | default(''), "
     "openshift_pull_secret | default('') | equinix_metal.openshift.file_text('openshift_pull_secret', strict=false), "
     "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
-    "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_state_access_key | default(''), "
-    "openshift_state_secret_key | default(''), openshift_state_session_token | default(''), openshift_dns_access_key | default(''), "
+    "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_dns_access_key | default(''), "
     "openshift_dns_secret_key | default(''), openshift_dns_session_token | default(''), openshift_metallb_password | default('')] "
     "+ (openshift_dns_secrets | default({})).values() | list "
     "+ query('ansible.builtin.env', 'METAL_AUTH_TOKEN', 'METAL_API_TOKEN', 'PACKET_API_TOKEN', 'PACKET_AUTH_TOKEN', 'PACKET_TOKEN', "
@@ -421,13 +420,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
-            "openshift_metallb_channel",
-            "str",
-            "Channel of the MetalLB operator.",
-            default="stable",
-            options=("services_metallb_channel",),
-        ),
-        Variable(
             "openshift_operator_catalog",
             "str",
             "CatalogSource in the namespace C(openshift-marketplace) with the operators of O(openshift_local_storage) and "
@@ -731,14 +723,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Region of the bucket.",
             default="",
-            options=("boot_files_object_storage_region",),
+            options=("boot_files_object_storage_region", "state_store_region"),
         ),
         Variable(
             "openshift_publish_endpoint",
             "str",
             "URL of the S3 service. Empty is Amazon S3.",
             default="",
-            options=("boot_files_object_storage_endpoint",),
+            options=("boot_files_object_storage_endpoint", "state_store_endpoint"),
             in_preflight=True,
         ),
         Variable(
@@ -755,7 +747,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "path",
             "Path of a PEM file with the CA of the S3 service, unless it is a public one.",
             default="",
-            options=("boot_files_object_storage_ca",),
+            options=("boot_files_object_storage_ca", "state_store_ca"),
         ),
         Variable(
             "openshift_publish_access_key",
@@ -763,7 +755,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Access key of the S3 service. Empty, credentials are found as boto3 finds them.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_access_key",),
+            options=("boot_files_object_storage_access_key", "state_store_access_key"),
         ),
         Variable(
             "openshift_publish_secret_key",
@@ -771,7 +763,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Secret key of the S3 service.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_secret_key",),
+            options=("boot_files_object_storage_secret_key", "state_store_secret_key"),
         ),
         Variable(
             "openshift_publish_session_token",
@@ -780,7 +772,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "without a session token.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_session_token",),
+            options=("boot_files_object_storage_session_token", "state_store_session_token"),
         ),
         Variable(
             "openshift_install_device",
@@ -902,57 +894,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Prefix of the names of objects in the bucket. The name of the cluster follows.",
             default="openshift-state/",
             options=("state_store_prefix",),
-        ),
-        Variable(
-            "openshift_state_region",
-            "str",
-            "Region of the bucket.",
-            expression="openshift_state_region | default(openshift_publish_region | default(''), true)",
-            computed="`openshift_publish_region`",
-            options=("state_store_region",),
-        ),
-        Variable(
-            "openshift_state_endpoint",
-            "str",
-            "URL of the S3 service. Empty is Amazon S3.",
-            expression="openshift_state_endpoint | default(openshift_publish_endpoint | default(''), true)",
-            computed="`openshift_publish_endpoint`",
-            options=("state_store_endpoint",),
-        ),
-        Variable(
-            "openshift_state_ca",
-            "path",
-            "Path of a PEM file with the CA of the S3 service, unless it is a public one.",
-            expression="openshift_state_ca | default(openshift_publish_ca | default(''), true)",
-            computed="`openshift_publish_ca`",
-            options=("state_store_ca",),
-        ),
-        Variable(
-            "openshift_state_access_key",
-            "str",
-            "Access key of the S3 service. Empty, credentials are found as boto3 finds them.",
-            expression="openshift_state_access_key | default(openshift_publish_access_key | default(''), true)",
-            computed="`openshift_publish_access_key`",
-            no_log=True,
-            options=("state_store_access_key",),
-        ),
-        Variable(
-            "openshift_state_secret_key",
-            "str",
-            "Secret key of the S3 service.",
-            expression="openshift_state_secret_key | default(openshift_publish_secret_key | default(''), true)",
-            computed="`openshift_publish_secret_key`",
-            no_log=True,
-            options=("state_store_secret_key",),
-        ),
-        Variable(
-            "openshift_state_session_token",
-            "str",
-            "Session token of the S3 service.",
-            expression="openshift_state_session_token | default(openshift_publish_session_token | default(''), true)",
-            computed="`openshift_publish_session_token`",
-            no_log=True,
-            options=("state_store_session_token",),
         ),
     ),
     "DNS and load balancer": (
@@ -1613,13 +1554,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("gather_logs",),
         ),
         Variable(
-            "openshift_gather_keep",
-            "int",
-            "Number of failure bundles of the cluster that are kept, the newest ones; V(0) keeps all.",
-            default=5,
-            options=("gather_keep", "state_store_keep"),
-        ),
-        Variable(
             "openshift_gather_files",
             "list",
             "Additional files and folders on the controller for the failure bundle.",
@@ -1685,13 +1619,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=("validate_fail_on",),
         ),
         Variable(
-            "openshift_status_certificate_days",
-            "int",
-            "Number of days before their end from which status.yml names certificates.",
-            default=30,
-            options=("validate_certificate_days",),
-        ),
-        Variable(
             "openshift_status_server_certificates",
             "bool",
             "Whether status.yml connects to the API servers, machine config servers and kubelets to read their certificates.",
@@ -1715,13 +1642,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cluster's folder, if that exists.",
             default="",
             options=("report_file",),
-        ),
-        Variable(
-            "openshift_report_keep",
-            "int",
-            "Number of reports that are kept in the cluster's folder, the newest ones; V(0) keeps all.",
-            default=20,
-            options=("report_keep",),
         ),
     ),
     "Preflight checks": (
@@ -1841,13 +1761,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
     ),
     "Timeouts and limits": (
         Variable(
-            "openshift_download_retries",
-            "int",
-            "Number of retries of a download after a network error.",
-            default=3,
-            options=("ignition_download_retries",),
-        ),
-        Variable(
             "metal_api_timeout",
             "float",
             "Timeout in seconds of one request to the Metal API.",
@@ -1868,14 +1781,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             unit="seconds",
             options=("csr_approval_window", "gather_window", "validate_window"),
             in_preflight=True,
-        ),
-        Variable(
-            "openshift_join_pending_limit",
-            "int",
-            "Maximum number of pending kubelet CSRs of the last hour. Above it nothing is approved until the excess is deleted.",
-            expression="openshift_join_pending_limit | default(10 * (ROLE_machines | length) + 100)",
-            computed="10 for each machine, plus 100",
-            options=("csr_approval_pending_limit", "gather_pending_limit", "validate_pending_limit"),
         ),
         Variable(
             "openshift_join_timeout",

@@ -25,6 +25,7 @@ import yaml
 
 from tests import system_packages
 from tests.ports import free_port, free_ports
+from tests.role_play import constants
 from tests.ssh_keys import make_ssh_key
 from tests.unit.test_publish import write_certificate
 
@@ -103,7 +104,11 @@ class Method:
                 **variables,
             },
             "tasks": [
-                {"name": "Role", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.boot_files", "tasks_from": tasks_from}}
+                {
+                    "name": "Role",
+                    "ansible.builtin.include_role": {"name": "equinix_metal.openshift.boot_files", "tasks_from": tasks_from},
+                    "vars": constants(variables),
+                }
             ],
         }
         (self.folder.parent / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")

@@ -21,6 +21,7 @@ from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.olm import OPERATORS, Olm, define, prepare
 from tests.contract.environment import call
+from tests.role_play import PACED
 
 CLUSTER = "demo.metal.test"
 METALLB = "/apis/metallb.io/v1beta1/namespaces/metallb-system"
@@ -85,7 +86,9 @@ def play(cluster: ControlPlane, folder: Path, *arguments: str, sandbox: RunningS
         **variables,
     }
     tasks = [{"name": "Configure the services", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.services"}}]
-    content = [{"name": "Services", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
+    content = [
+        {"name": "Services", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": tasks}
+    ]
     playbook = folder / "play.json"
     playbook.write_text(json.dumps(content), encoding="utf-8")
     done = subprocess.run(

@@ -20,6 +20,7 @@ from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import WAIT
 from tests.contract.test_device_options import ENDS, KEY
+from tests.role_play import PACED
 
 CLUSTER = "pool.metal.test"
 OWNED = [f"openshift-cluster={CLUSTER}"]
@@ -143,8 +144,9 @@ def play(folder: Path) -> dict[str, Any]:
             "provision_publish_http_port": 9,
             "provision_directory": str(folder),
             "provision_wait_timeout": 120,
-            "provision_wait_interval": 1,
+            "openshift_wait_interval": 1,
         },
+        **PACED,
         "roles": ["equinix_metal.openshift.provision"],
     }
 

@@ -17,6 +17,7 @@ import yaml
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT
+from tests.role_play import PACED
 
 CLUSTER = "contract.metal.test"
 SMALL = "c3.small.x86"
@@ -46,13 +47,17 @@ class Provision:
                 "provision_publish_http_port": 9,
                 "provision_directory": str(self._folder),
                 "provision_wait_timeout": 60,
-                "provision_wait_interval": 1,
-                "provision_progress_interval": 1,
-                "__provision_quorum_wait": 1,
+                "openshift_wait_interval": 1,
+                "openshift_progress_interval": 1,
                 **variables,
             },
+            **PACED,
             "tasks": [
-                {"name": "Order them", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.provision", "tasks_from": tasks}},
+                {
+                    "name": "Order them",
+                    "ansible.builtin.include_role": {"name": "equinix_metal.openshift.provision", "tasks_from": tasks},
+                    "vars": {"__provision_quorum_wait": 1},
+                },
                 {
                     "name": "Say who is missing",
                     "ansible.builtin.copy": {

@@ -19,6 +19,7 @@ import pytest
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.contract.environment import call
 from tests.named import Named, started
+from tests.role_play import PACED
 
 from .providers import PLACES, ZONE, Place
 
@@ -52,7 +53,9 @@ class Cluster:
             **place.variables,
             **variables,
         }
-        content = [{"name": "DNS", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
+        content = [
+            {"name": "DNS", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": tasks}
+        ]
         playbook = self.folder / "play.json"
         playbook.write_text(json.dumps(content), encoding="utf-8")
         process = subprocess.Popen(

@@ -91,7 +91,7 @@ def test_a_bootstrap_machine_that_cannot_be_reached(play: FailingPlay, devices: 
     # Deaf to a polite end, and with a child of its own, as a program behind an SSH connection that hangs.
     installer.write_text(f"#!/bin/sh\ntrap '' TERM\necho connecting >&2\nwhile :; do touch {mark}; sleep 0.2; done\n", encoding="utf-8")
     installer.chmod(0o755)
-    failed = play.run(gather_logs=True, __gather_logs_timeout=1)
+    failed = play.run(arguments=("-e", "__gather_logs_timeout=1"), gather_logs=True)
     ends_with_the_reason(failed)
     assert missing(failed) == {"bootstrap_logs"}
     assert "connecting" in failed.entries["gather-bootstrap.json"]

@@ -22,6 +22,7 @@ import yaml
 from sandbox.openshift.installer import certificates
 from sandbox.testing.process import RunningSandbox
 from tests.conftest import user_environment
+from tests.role_play import constants
 
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8o3Zr3gGqFX0uPHj5OE+7ZzZLhZ0b7mQF4Ee4Vv1mB core@metal.test"
 TLS = "/opt/openshift/tls/"
@@ -63,6 +64,7 @@ class Role:
                 {
                     "name": "Include the role",
                     "ansible.builtin.include_role": {"name": f"equinix_metal.openshift.{self.name}", "tasks_from": tasks_from},
+                    "vars": constants(variables),
                 }
             ],
         }

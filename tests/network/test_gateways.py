@@ -17,6 +17,7 @@ import yaml
 
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import user_environment
+from tests.role_play import PACED
 
 CLUSTER = "gateways.metal.test"
 KINDS = {"virtual-networks": "virtual_networks", "metal-gateways": "metal_gateways", "ips?types=public_ipv4": "ip_addresses"}
@@ -73,7 +74,9 @@ class Project:
                 },
             },
         ]
-        playbook = [{"name": "Network", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": steps}]
+        playbook = [
+            {"name": "Network", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": steps}
+        ]
         (self._folder / "play.yml").write_text(yaml.safe_dump(playbook), encoding="utf-8")
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", str(self._folder / "play.yml")]
         done = subprocess.run(

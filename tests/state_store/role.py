@@ -11,6 +11,7 @@ from typing import Any
 
 from sandbox.testing.process import REPOSITORY
 from tests.boot_files.storage import ACCESS_KEY, SECRET_KEY
+from tests.role_play import constants
 
 CLUSTER = "demo.metal.test"
 PASSWORD = "pl4nted password of the archive"
@@ -28,7 +29,11 @@ def folder_of(path: Path, infra_id: str = "demo-abc12") -> Path:
 def play(folder: Path, *verbs: str, check: bool = False, **variables: Any) -> tuple[int, str]:
     """Run files of tasks of the role, one after the other; return how the play ended and what was printed, which has no secret."""
     tasks = [
-        {"name": f"Run {verb}", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.state_store", "tasks_from": verb}}
+        {
+            "name": f"Run {verb}",
+            "ansible.builtin.include_role": {"name": "equinix_metal.openshift.state_store", "tasks_from": verb},
+            "vars": constants(variables),
+        }
         for verb in verbs
     ]
     given = {

@@ -1,0 +1,22 @@
+"""Parts of plays that run a role alone, as a playbook of a user's own does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sandbox.testing.process import REPOSITORY
+
+PACED: Mapping[str, Any] = MappingProxyType(
+    {
+        "vars_files": [str(REPOSITORY / "playbooks" / "vars" / "connections.yml")],
+        "module_defaults": {"group/equinix_metal.openshift.wait": "{{ connection_wait }}"},
+    }
+)
+"""Keys of a play whose waits have the intervals and the factor of the variables ``openshift_*``, as those of the playbooks."""
+
+
+def constants(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constants of a role among these variables: as ``vars`` of its include they replace those of the role."""
+    return {name: value for name, value in variables.items() if name.startswith("__")}

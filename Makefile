@@ -17,7 +17,7 @@ WORKERS ?= -n auto --dist loadgroup --no-loadscope-reorder
 JOBS ?= 2
 STAGES := pytest lint sanity integration-short molecule matrix-short
 
-.PHONY: help setup demo sandbox test pytest lint unit contract reliability sanity integration integration-short molecule matrix matrix-short e2e chaos bench docs build release ee clean system-packages programs lock
+.PHONY: help setup demo sandbox test pytest check nightly lint unit contract sanity integration-short molecule matrix-short docs build release ee clean system-packages programs lock
 
 help: ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -32,10 +32,17 @@ demo: $(VENV)/.ready ## watch a cluster being installed, scaled up, scaled down 
 sandbox: $(VENV)/.ready ## start the sandbox; stays in the foreground, for a second terminal: source .sandbox/env.sh (SANDBOX="--speed 600")
 	@exec python -m sandbox serve $(SANDBOX)
 
+check: dev ## before each commit, in minutes: ruff, mypy, spelling and terms, and the tests of what changed since main
+	@tools/lint.sh --quick
+	@python -m tools.changed -- $(WORKERS) $(PYTEST)
+
 # In a terminal the lines of the stages come as they are written, elsewhere each stage's output comes in one piece. All stages run to their
 # end, so that one run shows everything that fails.
 test: system-packages programs ## everything .ci/run runs: lint, sanity, molecule, unit and contract tests, a sample of integration and end-to-end tests
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=$(if $(MAKE_TERMOUT),line,target) $(STAGES)
+
+nightly: system-packages programs ## everything long, in parts of at most an hour (make nightly PART=rack; PART=--help lists the parts)
+	@python -m tools.nightly $(PART) -- $(WORKERS) $(PYTEST)
 
 # The programs are a line of the recipe: a prerequisite with a recipe would have make begin another stage first, and this one takes longest.
 pytest: dev ## all tests of pytest but the long ones
@@ -51,38 +58,18 @@ unit: dev ## unit tests, of the collection and of the sandbox
 contract: programs ## contract tests of every module that changes something, against the sandbox
 	@pytest tests/contract -m 'not long' $(WORKERS) $(PYTEST)
 
-reliability: programs ## every fault for every module, and docs/generated/reliability.md made of the outcomes
-	@pytest tests/contract -m long $(WORKERS) $(PYTEST)
-	@python -m tests.contract.reliability
-
 sanity: dev ## ansible-test sanity, on a copy, without ignore files
 	@python -m tools.sanity
 
-integration: programs ## ansible-test integration, every module in a sandbox (INTEGRATION="metal_vlan"; a service of your own: "--service")
-	@python -m tools.integration $(INTEGRATION)
-
 # What a target asserts of a module, its contract tests assert too: here one of each kind shows that the collection works when installed.
-integration-short: programs ## the same in short: a module of the Metal API, one of the cluster, the inventory
+integration-short: programs ## ansible-test integration for a module of the Metal API, one of the cluster, the inventory
 	@python -m tools.integration metal_device_set cluster_csr_approval inventory_metal
 
-molecule: programs ## the molecule scenarios in extensions/molecule
+molecule: programs ## the molecule scenarios in tests/molecule
 	@tools/molecule.sh
 
-matrix: programs ## sanity, unit and contract tests with every supported version of ansible-core (MATRIX="2.17 2.21")
-	@python -m tools.matrix $(MATRIX) -- $(WORKERS) $(PYTEST)
-
-matrix-short: programs ## the same in short: plugins and contracts, with the oldest and the newest version
+matrix-short: programs ## plugins and contracts with the oldest and the newest supported version of ansible-core
 	@python -m tools.matrix --short -- $(PYTEST)
-
-e2e: system-packages programs ## all end-to-end tests, and what `make test` leaves out: real kubelets, every fault for every module (an hour)
-	@pytest -m 'e2e or long' $(WORKERS) $(PYTEST)
-
-# The page is made of whatever became of the runs.
-chaos: programs ## runs ended at any moment under faults of the API, started again: the same world? Makes docs/generated/resume.md (about an hour; CHAOS="--only 23")
-	@python -m tests.e2e.chaos $(CHAOS) && ended=0 || ended=$$?; python -m tests.e2e.resume; exit $$ended
-
-bench: programs ## figures, their growth and targets, beside a baseline: inventory, sets of devices, sandbox, joining, playbooks, installs, scaling (BENCH="inventory --json FILE")
-	@PYTHONPATH=collections python -m tests.bench $(BENCH)
 
 docs: dev ## build the documentation site in .build/docs/html: all pages, plugins and roles, with links checked
 	@python -m tools.site
@@ -94,7 +81,7 @@ release: programs ## build the artifact, install it into an empty folder and try
 	@python -m tools.release $(VERSION)
 
 ee: dev ## the build context of the execution environment in .build/ee, without a container engine: podman build .build/ee
-	@ansible-builder create --file execution-environment.yml --context .build/ee --output-filename Containerfile
+	@ansible-builder create --file requirements/execution-environment.yml --context .build/ee --output-filename Containerfile
 
 clean: ## remove the virtual environment and everything built or cached here (not clusters/, not .sandbox/)
 	@rm -rf $(VENV) .build build .cache .ansible .mypy_cache .ruff_cache .pytest_cache tests/output changelogs/.plugin-cache.yaml
@@ -115,11 +102,11 @@ programs: dev
 lock: dev
 	@tools/lock.sh
 
-PINS := constraints.txt requirements.txt requirements-metal-api.txt requirements-sandbox.txt requirements-ansible.txt tools/venv.sh
+PINS := $(addprefix requirements/,constraints.txt requirements.txt metal-api.txt sandbox.txt ansible.txt) tools/venv.sh
 $(VENV)/.ready: $(PINS)
-	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-sandbox.txt requirements-ansible.txt
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements/sandbox.txt requirements/ansible.txt
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.txt
-	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements-dev.txt
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
+	@PYTHON="$(PYTHON)" tools/venv.sh $(VENV) requirements/dev.txt
 	@touch $@

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "metal_api":
             raise
-        print(f"metal_api: the Python package {error.name} is missing: pip install -r requirements-metal-api.txt", file=sys.stderr)
+        print(f"metal_api: the Python package {error.name} is missing: pip install -r requirements/metal-api.txt", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes constraints.txt: every distribution, also those nobody names, at the version that the requirements files resolve to in an empty
+# Writes requirements/constraints.txt: every distribution, also those nobody names, at the version that the requirements files resolve to in an empty
 # environment, with the Python of Debian 12: a newer one would take versions that do not install there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,9 +9,9 @@ trap 'rm -rf "$empty"' EXIT
 python3 -m venv "$empty"
 # Its own files are no part of the lock.
 "$empty/bin/pip" install --quiet --disable-pip-version-check --dry-run --ignore-installed --report "$empty/report.json" \
-    --target "$empty/nothing" --python-version "$python" --only-binary :all: -r requirements-dev.txt
+    --target "$empty/nothing" --python-version "$python" --only-binary :all: -r requirements/dev.txt
 {
-    echo "# Written by \`make lock\`: the whole of requirements-dev.txt, resolved for Python $python. Do not edit."
+    echo "# Written by \`make lock\`: the whole of requirements/dev.txt, resolved for Python $python. Do not edit."
     "$empty/bin/python" - "$empty/report.json" <<'PYTHON'
 import json
 import sys
@@ -23,5 +23,5 @@ for entry in sorted(found, key=lambda each: each["name"].lower()):
         print(f"{entry['name']}=={entry['version']}")
 PYTHON
 } >"$empty/constraints.txt"
-cp "$empty/constraints.txt" constraints.txt
-echo "constraints.txt: $(grep -c == constraints.txt) distributions"
+cp "$empty/constraints.txt" requirements/constraints.txt
+echo "requirements/constraints.txt: $(grep -c == requirements/constraints.txt) distributions"

@@ -28,6 +28,7 @@ import ansible
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".build" / "matrix"
+REQUIREMENTS = ROOT / "requirements"
 TABLE = Path(__file__).with_name("matrix.toml")
 SUITES = ("tests/unit", "tests/contract", "tests/cluster", "tests/inventory")
 """With every version, without the long tests."""
@@ -37,7 +38,7 @@ LOADED = tuple(f"tests/unit/plugins/{kind}" for kind in ("action", "callback", "
 """Unit tests of what Ansible loads; module_utils depends on Python alone."""
 SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
 TEST_REQUIREMENTS = ("ansible-builder", "octodns", "octodns-cloudflare", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
-"""What the tests need beside requirements-sandbox.txt, at the versions of constraints.txt."""
+"""What the tests need beside requirements/sandbox.txt, at the versions of constraints.txt."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ def _candidates(number: str) -> Iterator[str]:
 def provide(version: Version, python: Path) -> Path:
     """Make the virtual environment, unless it is there as it would be made now. Returns its Python."""
     folder = FOLDER / version.number
-    limits = constraints((ROOT / "constraints.txt").read_text(encoding="utf-8"), [f"ansible-core=={version.number}", *version.pins])
-    requirements = (ROOT / "requirements-sandbox.txt", ROOT / "requirements.txt")
+    limits = constraints((REQUIREMENTS / "constraints.txt").read_text(encoding="utf-8"), [f"ansible-core=={version.number}", *version.pins])
+    requirements = (REQUIREMENTS / "sandbox.txt", REQUIREMENTS / "metal-api.txt", REQUIREMENTS / "requirements.txt")
     made_of = hashlib.sha256(
         "\0".join([str(python), limits, *TEST_REQUIREMENTS, *(path.read_text(encoding="utf-8") for path in requirements)]).encode()
     )

@@ -30,7 +30,7 @@ from sandbox.testing.process import RunningSandbox
 from tools.collection_copy import BUILD, ROOT, copy_collection
 
 VERSION = re.compile(r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")
-CHANGED = ("galaxy.yml", "CHANGELOG.rst", "changelogs")
+CHANGED = ("galaxy.yml", "changelogs")
 """What a version changes in the checkout."""
 OF_THE_CHECKOUT = ("PYTHONPATH", "ANSIBLE_CONFIG", "ANSIBLE_COLLECTIONS_PATH")
 """Environment variables with which Ansible would find the checkout."""
@@ -132,7 +132,7 @@ def checksum_line(path: Path) -> str:
 def write_results(collection: Path, artifact: Path, output: Path) -> Path:
     """Write artifact, changelog and checksums to ``output``; return the path of the artifact."""
     output.mkdir(parents=True, exist_ok=True)
-    released = [Path(shutil.copy2(artifact, output)), Path(shutil.copy2(collection / "CHANGELOG.rst", output))]
+    released = [Path(shutil.copy2(artifact, output)), Path(shutil.copy2(collection / "changelogs" / "CHANGELOG.rst", output))]
     (output / CHECKSUMS).write_text("".join(map(checksum_line, released)), encoding="utf-8")
     return released[0]
 

@@ -36,7 +36,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-PLACES = ("playbooks", "roles/*/tasks", "roles/*/handlers", "extensions/molecule", "tests/integration/targets")
+PLACES = ("playbooks", "roles/*/tasks", "roles/*/handlers", "tests/molecule", "tests/integration/targets")
 
 LISTS_OF_TASKS = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")
 SHOWN_BY_APPLY = ("module_defaults", "environment", "vars")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/venv.sh VENV REQUIREMENTS...: make the virtual environment if it is not there and install what the files name, at the
-# versions that constraints.txt pins. PYTHON chooses the interpreter.
+# versions that requirements/constraints.txt pins. PYTHON chooses the interpreter.
 set -euo pipefail
 venv=$1
 shift
@@ -64,7 +64,7 @@ say "setup: installing $* (the first time it takes a minute or two)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 SECONDS=0
-pip=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --constraint constraints.txt)
+pip=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --constraint requirements/constraints.txt)
 if ! "${pip[@]}" "${arguments[@]}" 2>&1 | progress "$log"; then
     say "setup: pip failed. Is the package index reachable (PIP_INDEX_URL, HTTPS_PROXY)? The end of its output:"
     tail -n 20 "$log" >&2

@@ -302,7 +302,8 @@ def _run(*command: str, cwd: Path, content: bytes = b"") -> bytes:
 
 def _image() -> dict[str, str]:
     """The variables that the image of the execution environment sets."""
-    steps = yaml.safe_load((REPOSITORY / "execution-environment.yml").read_text(encoding="utf-8"))["additional_build_steps"]["append_final"]
+    definition = yaml.safe_load((REPOSITORY / "requirements" / "execution-environment.yml").read_text(encoding="utf-8"))
+    steps = definition["additional_build_steps"]["append_final"]
     settings = (step.removeprefix("ENV ").partition("=") for step in steps if step.startswith("ENV "))
     return {name: value for name, _equals, value in settings}
 

@@ -1,4 +1,4 @@
-"""``make bench``: what things cost, in calls to the API and in seconds, and how that grows; paired with how the predecessors work.
+"""``make nightly PART=bench``: what things cost, in calls to the API and in seconds, and how that grows; beside the predecessors.
 
 Ends with 1 when a figure misses its target. Times are of the computer this runs on: what is judged are calls, growth and shares.
 """

@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
-    path for pattern in ("*.md", "docs/**/*.md", "roles/*/README.md", "tests/*.md", "tools/**/*.md") for path in ROOT.glob(pattern)
+    path
+    for pattern in ("*.md", ".github/*.md", "docs/**/*.md", "roles/*/README.md", "tests/*.md", "tools/**/*.md")
+    for path in ROOT.glob(pattern)
 )
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yml"))
-SCENARIOS = ROOT / "extensions" / "molecule"
+SCENARIOS = ROOT / "tests" / "molecule"
 
 
 def role_of(playbook: Path) -> str:

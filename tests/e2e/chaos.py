@@ -1,7 +1,7 @@
 """Runs that are ended at any moment, with faults of the API on top, and started again: is the world the same as undisturbed?
 
-    make chaos CHAOS="--seed 7 --runs 50"
-    make chaos CHAOS="--seed 7 --only 23"       # one of them again, alone
+    python -m tests.e2e.chaos --seed 7 --runs 50
+    python -m tests.e2e.chaos --seed 7 --only 23       # one of them again, alone
 
 Before a step (an install, scaling, destroying, giving an install up) is disturbed for the first time it is done once undisturbed:
 that tells which roles it goes through, how long each takes, and what the world is after it. Then each run is ended once or twice, in ways
@@ -441,7 +441,7 @@ def disturbed(seed: int, numbers: range, *, speed: float, minutes: float) -> int
         f"{(used.children_user + used.children_system) / 60:.0f}; {done - len(different)} as undisturbed"
     )
     for number in different:
-        print(f'again, alone: make chaos CHAOS="--seed {seed} --only {number}"')
+        print(f"again, alone: python -m tests.e2e.chaos --seed {seed} --only {number}")
     return 1 if different or done < len(numbers) else 0
 
 

@@ -34,7 +34,7 @@ class Record(TypedDict):
 
 
 RUNS = 50
-"""Number of runs of one `make chaos`, which repeats its steps in order."""
+"""Number of runs of one `python -m tests.e2e.chaos`, which repeats its steps in order."""
 
 # Steps with the names and in the order of chaos.py, phases in the order of an install.
 STEPS = {
@@ -64,7 +64,7 @@ COLUMNS: dict[str, Callable[[str], bool]] = {
 HEAD = """\
 # Interrupted runs: every playbook, in every phase
 
-<!-- Made by `python -m tests.e2e.resume` from what became of the runs of `make chaos`, tests/e2e/resume.json. -->
+<!-- Made by `python -m tests.e2e.resume` from what became of the runs of `python -m tests.e2e.chaos`, tests/e2e/resume.json. -->
 
 Every playbook can be interrupted at any moment and run again: it reads the current state and continues. This page shows how often the
 tests did that in the sandbox, in which phase of which playbook, and with which result. Each run was interrupted once or twice at moments
@@ -81,15 +81,15 @@ files and processes were compared with those of an undisturbed run, and the orde
 
 A number counts the runs with that event in that phase whose final state was that of an undisturbed run; "2 of 3" means that one run
 differed; a dash that it was not tested (a phase without any test has no row). A phase is a role. A run that was disturbed in two phases
-counts in both. The first table shows how many runs were recorded, of how many in one `make chaos`.
+counts in both. The first table shows how many runs were recorded, of how many in one `python -m tests.e2e.chaos`.
 """
 
 TAIL = """
 `python -m tests.e2e.kills` kills modules while they write, and runs the playbook again or destroys the cluster at once:
 [reliability.md](reliability.md#tests).
 
-To run this again, or other seeds: `make chaos CHAOS="--seed 7 --runs 50"`. `make test` has a short form: an install, a scale run and a
-destroy that are interrupted at chosen moments.
+To run this again, or other seeds: `python -m tests.e2e.chaos --seed 7 --runs 50`. `make test` has a short form: an install, a scale run
+and a destroy that are interrupted at chosen moments.
 """
 
 

@@ -83,6 +83,7 @@ def test_a_worker_joins_and_nothing_else_is_changed(foreign: User, user: User) -
     assert untouched(user) == before
     again = user.play("scale.yml", *GIVEN).ended_well()
     assert (again.changed, again.writes) == (0, [])
+    assert again.plan is not None
     assert again.plan["steps"] == [], "the nodes of the other workers are not ours to remove"
 
 

@@ -1,4 +1,4 @@
-"""What `make chaos` draws, compares and writes to docs/generated/resume.md. Its runs in short form are in test_resume.py."""
+"""What ``tests.e2e.chaos`` draws, compares and writes to docs/generated/resume.md. Its runs in short form are in test_resume.py."""
 
 from __future__ import annotations
 

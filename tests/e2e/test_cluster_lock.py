@@ -159,7 +159,7 @@ def test_unlock_breaks_the_lock_of_a_lost_run(user: User) -> None:
 
 
 def test_a_run_killed_while_it_writes_can_be_repeated_at_once(tmp_path: Path) -> None:
-    """One moment, in which a device is ordered; the other contexts and moments are in `make e2e`."""
+    """One moment, in which a device is ordered; the other contexts and moments are in `make nightly`."""
     kill = Kill.drawn(7, CONTEXTS.index("create"))
     assert kill.context == "create"
     assert tried(tmp_path / "user", [kill], speed=600, say=print, playbooks=WRITES) == []

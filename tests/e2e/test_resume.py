@@ -1,4 +1,4 @@
-"""The short form of `make chaos`: an install, a scaling and a destruction that are interrupted, under faults, against undisturbed ones.
+"""A short form of ``tests.e2e.chaos``: an install, a scaling and a deletion, interrupted under faults and compared with undisturbed ones.
 
 What exists undisturbed is what test_install.py has met before. Alone, this file plays the same steps undisturbed itself.
 """
@@ -23,7 +23,7 @@ SCALE = replace(UP, attempt=4, after=4)
 DESTROY_ALL = replace(DESTROY, before=SCALE.after)
 # The moments at which an interruption is most harmful: files are half written; a device is ordered and the response is not there yet; the
 # bootstrap device is half removed; machines are joining; the records are deleted and the devices are not. They are fixed, since a run that
-# draws others each time fails in changes that did not cause it: that is for `make chaos`.
+# draws others each time fails in changes that did not cause it: that is for `make nightly`.
 TRIALS = (
     Trial(
         0,

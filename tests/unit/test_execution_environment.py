@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+DEFINITION = "requirements/execution-environment.yml"
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build context, as `make ee` writes it. No container engine takes part."""
     folder = tmp_path_factory.mktemp("ee")
     builder = Path(sys.executable).parent / "ansible-builder"
-    command = [str(builder), "create", "-f", "execution-environment.yml", "-c", str(folder), "--output-filename", "Containerfile"]
+    command = [str(builder), "create", "-f", DEFINITION, "-c", str(folder), "--output-filename", "Containerfile"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -26,7 +27,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_build_context_has_the_requirements_of_the_collection(context: Path) -> None:
     built = context / "_build"
-    for source, copied in (("requirements.txt", "requirements.txt"), ("bindep.txt", "bindep.txt")):
+    for source, copied in (("requirements/requirements.txt", "requirements.txt"), ("requirements/bindep.txt", "bindep.txt")):
         assert _lines(built / copied) == _lines(ROOT / source)
     assert yaml.safe_load((built / "requirements.yml").read_text(encoding="utf-8")) == _read("collections/requirements.yml")
     assert "FROM $EE_BASE_IMAGE" in (context / "Containerfile").read_text(encoding="utf-8")
@@ -45,14 +46,14 @@ def test_the_metadata_of_the_collection_names_files_that_exist() -> None:
 
 
 def test_ansible_core_is_of_the_supported_versions() -> None:
-    definition = _read("execution-environment.yml")["dependencies"]
+    definition = _read(DEFINITION)["dependencies"]
     assert definition["ansible_core"]["package_pip"].startswith(
         "ansible-core" + _read("meta/runtime.yml")["requires_ansible"].removesuffix(".0")
     )
 
 
 def test_navigator_passes_the_variables_that_the_example_inventory_reads() -> None:
-    passed = _read("ansible-navigator.yml")["ansible-navigator"]["execution-environment"]["environment-variables"]["pass"]
+    passed = _read(".config/ansible-navigator.yml")["ansible-navigator"]["execution-environment"]["environment-variables"]["pass"]
     inventory = (ROOT / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
     assert [name for name in passed if f"'{name}'" not in inventory] == []
     assert inventory.count("ansible.builtin.env") == len(passed)

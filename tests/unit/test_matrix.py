@@ -20,7 +20,7 @@ def test_the_collection_requires_the_oldest_version_that_is_tested() -> None:
 
 
 def test_the_version_of_the_environment_is_in_the_table() -> None:
-    pinned = (ROOT / "requirements-ansible.txt").read_text(encoding="utf-8").splitlines()
+    pinned = (ROOT / "requirements" / "ansible.txt").read_text(encoding="utf-8").splitlines()
     assert [version for version in matrix.read_table() if f"ansible-core=={version.number}" in pinned]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
+RANGES = REQUIREMENTS / "requirements.txt"
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z0-9,]+\])?==(?P<version>\S+)$")
 
 DEBIAN_12 = "3.11.2"
@@ -29,16 +30,16 @@ def pins(path: Path) -> dict[str, str]:
 
 
 def test_constraints_cover_the_requirements() -> None:
-    locked = pins(ROOT / "constraints.txt")
-    for path in sorted(ROOT.glob("requirements-*.txt")):
+    locked = pins(REQUIREMENTS / "constraints.txt")
+    for path in sorted(set(REQUIREMENTS.glob("*.txt")) - {RANGES, REQUIREMENTS / "bindep.txt"}):
         for name, version in pins(path).items():
             assert locked.get(name) == version, f"{path.name}: {name} is {version}, constraints.txt has {locked.get(name)}: run `make lock`"
 
 
 def test_what_users_install_is_a_range_around_the_tested_version() -> None:
     """An execution environment shares its libraries with other collections."""
-    locked = pins(ROOT / "constraints.txt")
-    lines = [line for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    locked = pins(REQUIREMENTS / "constraints.txt")
+    lines = [line for line in RANGES.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     for requirement in map(Requirement, lines):
         assert not any(part.operator in ("==", "===") for part in requirement.specifier), f"{requirement} is a pin"
         assert requirement.specifier.contains(locked[re.sub(r"[-_.]+", "-", requirement.name).lower()]), requirement
@@ -47,7 +48,7 @@ def test_what_users_install_is_a_range_around_the_tested_version() -> None:
 def test_every_version_installs_with_the_python_of_debian_12() -> None:
     """Else pip tries older versions of all others for hours, since nothing else may take their place."""
     refused = {}
-    for name in pins(ROOT / "constraints.txt"):
+    for name in pins(REQUIREMENTS / "constraints.txt"):
         try:
             wanted = distribution(name).metadata["Requires-Python"] or ""
         except PackageNotFoundError:  # for another platform

@@ -45,7 +45,7 @@ def test_fragments_become_the_changelog_of_the_version(tmp_path: Path) -> None:
     changes = yaml.safe_load((collection / "changelogs" / "changelog.yaml").read_text(encoding="utf-8"))["releases"]["99.0.0"]["changes"]
     assert "a change that users notice." in changes["minor_changes"]
     assert not list(fragments.glob("*.yml"))
-    assert "v99.0.0" in (collection / "CHANGELOG.rst").read_text(encoding="utf-8")
+    assert "v99.0.0" in (collection / "changelogs" / "CHANGELOG.rst").read_text(encoding="utf-8")
     checkout = copy_collection(tmp_path / "checkout")
     release.update_checkout(collection, checkout)
     assert release.galaxy_version(checkout) == "99.0.0"

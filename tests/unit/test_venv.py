@@ -35,7 +35,7 @@ def venv(tmp_path: Path) -> Path:
 
 def run(venv: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [ROOT / "tools" / "venv.sh", venv, "requirements.txt"],
+        [ROOT / "tools" / "venv.sh", venv, "requirements/requirements.txt"],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(venv.parent)} | environment,
         check=False,
@@ -50,14 +50,14 @@ def test_it_says_what_it_does_and_how_long_it_took(venv: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     lines = done.stderr.splitlines()
-    assert lines[0].startswith("setup: installing requirements.txt")
+    assert lines[0].startswith("setup: installing requirements/requirements.txt")
     assert lines[-1].startswith("setup: installed in ")
 
 
 def test_on_a_terminal_a_line_shows_each_step(venv: Path) -> None:
     ours, theirs = os.openpty()
     process = subprocess.Popen(
-        [ROOT / "tools" / "venv.sh", venv, "requirements.txt"],
+        [ROOT / "tools" / "venv.sh", venv, "requirements/requirements.txt"],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(venv.parent)},
         stdin=subprocess.DEVNULL,

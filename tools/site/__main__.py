@@ -1,7 +1,8 @@
 """Builds the documentation site in .build/docs/html: the markdown pages of the repository, and the pages of all plugins and roles.
 
 The markdown pages stay readable without the site: they are copied as they are, and get their place in the navigation from the tables of
-README.md. Sphinx' warnings are errors, so a reference that leads nowhere ends the build; after it the links of all HTML pages are followed.
+docs/README.md. Sphinx' warnings are errors, so a reference that leads nowhere ends the build; after it the links of all HTML pages are
+followed.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ class BuildError(Exception):
     """The site cannot be built, with the reason."""
 
 
-def navigation(readme: str) -> dict[str, list[str]]:
-    """Return the pages of each table of README.md that links to pages: its header -> the pages, without ``.md``."""
+def navigation(index: str) -> dict[str, list[str]]:
+    """Return the pages of each table of docs/README.md: its header -> the pages from the root, without ``.md``."""
     found: dict[str, list[str]] = {}
     header = ""
-    for line in readme.splitlines():
+    for line in index.splitlines():
         if begun := TABLE_HEADER.match(line):
             header = begun[1]
         elif entry := TABLE_ENTRY.match(line):
-            found.setdefault(header, []).append(entry[1])
+            found.setdefault(header, []).append(f"docs/{entry[1]}")
     return found
 
 
@@ -60,9 +61,9 @@ def copy_pages(source: Path) -> None:
         shutil.copyfile(ROOT / name, target)
     readme = source / "README.md"
     text = readme.read_text(encoding="utf-8")
-    pages = navigation(text)
+    pages = navigation((source / "docs" / "README.md").read_text(encoding="utf-8"))
     if not pages:
-        raise BuildError("README.md has no table of pages: the site would have no navigation")
+        raise BuildError("docs/README.md has no table of pages: the site would have no navigation")
     listed = {page for group in pages.values() for page in group}
     others = sorted(str(path.relative_to(source).with_suffix("")) for path in unlisted(source, listed))
     trees = [toctree(caption, group) for caption, group in pages.items()]
@@ -72,8 +73,8 @@ def copy_pages(source: Path) -> None:
 
 
 def unlisted(source: Path, listed: set[str]) -> Iterator[Path]:
-    """Yield the pages that no table of README.md has: those for developers."""
-    for pattern in ("CONTRIBUTING.md", "docs/**/*.md", "tests/README.md", "tools/words/README.md", "roles/*/README.md"):
+    """Yield the pages that no table of docs/README.md has: those for developers."""
+    for pattern in ("docs/**/*.md", "tests/README.md", "tools/words/README.md", "roles/*/README.md"):
         for path in source.glob(pattern):
             if str(path.relative_to(source).with_suffix("")) not in listed:
                 yield path

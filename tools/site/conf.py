@@ -15,7 +15,6 @@ copyright = "equinix_metal.openshift contributors, GPL-3.0-or-later"
 root_doc = "README"
 include_patterns = [
     "README.md",
-    "CONTRIBUTING.md",
     "docs/**.md",
     "tests/README.md",
     "tools/words/README.md",
@@ -37,6 +36,7 @@ ANSIBLE = "https://docs.ansible.com/projects/ansible/latest"
 ANSIBLE_LABELS = {
     "common_return_values": "reference_appendices/common_return_values.html#common-return-values",
     "action_plugins": "plugins/action.html#action-plugins",
+    "callback_plugins": "plugins/callback.html#callback-plugins",
     "ansible_configuration_settings": "reference_appendices/config.html#ansible-configuration-settings",
 }
 """Labels of Ansible's documentation that antsibull-docs refers to. Its index is not downloaded: the site is built without a network."""

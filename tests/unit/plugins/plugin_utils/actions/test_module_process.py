@@ -195,5 +195,5 @@ def test_another_python_and_kept_files_take_the_usual_way(monkeypatch: pytest.Mo
 def test_it_is_used_with_the_versions_of_ansible_core_that_are_tested() -> None:
     versions = tomllib.loads((REPOSITORY / "tools" / "matrix.toml").read_text(encoding="utf-8"))["versions"]
     assert {entry["ansible-core"].rpartition(".")[0] for entry in versions} == module_process.KNOWN
-    (pinned,) = re.findall(r"(?m)^ansible-core==(\d+\.\d+)", (REPOSITORY / "constraints.txt").read_text(encoding="utf-8"))
+    (pinned,) = re.findall(r"(?m)^ansible-core==(\d+\.\d+)", (REPOSITORY / "requirements" / "constraints.txt").read_text(encoding="utf-8"))
     assert pinned in module_process.KNOWN

@@ -103,7 +103,7 @@ def test_the_libraries_are_those_of_the_python_that_runs_modules(tmp_path: Path)
 
 def test_all_libraries_that_every_cluster_needs_are_checked() -> None:
     """Those of single DNS providers and publishing methods are not: a cluster may do without."""
-    lines = (SERVER.parents[3] / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    lines = (SERVER.parents[3] / "requirements" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     needed = {re.split(r"[<>=]", line)[0] for line in lines if line and not line.startswith("#")} - {"octodns", "boto3", "botocore"}
     distributions = packages_distributions()
     assert needed <= {name for library in controller.LIBRARIES for name in distributions[library]}

@@ -12,7 +12,7 @@ from typing import Any, Final
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.variables import VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from tests.validate.cases import Case
 from tests.validate.test_cases import report
 

@@ -41,7 +41,7 @@ KEPT_TRANSPORTS = 8
 
 
 class Turn:
-    """The turn of one request among those of all machines. It is given back while the request connects: a packet that a firewall drops
+    """The turn of one request among those of all machines. It is released while the request connects: a packet that a firewall drops
     costs this computer nothing, and eight machines that wait for an answer to theirs would stop all others.
     """
 
@@ -54,12 +54,12 @@ class Turn:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        self._give_back()
+        self._release()
 
     async def trace(self, event: str, _info: Mapping[str, Any]) -> None:
         """Follow the events of httpcore (its extension ``trace``)."""
         if event == "connection.connect_tcp.started":
-            self._give_back()
+            self._release()
         elif event == "connection.connect_tcp.complete":
             await self._take()
 
@@ -67,7 +67,7 @@ class Turn:
         await self._turns.acquire()
         self._is_taken = True
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         if self._is_taken:
             self._is_taken = False
             self._turns.release()

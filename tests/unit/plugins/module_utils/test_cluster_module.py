@@ -35,10 +35,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(cluster_module, "time", found)
 
-    def waiter(*arguments: Any, **named: Any) -> Any:
-        return Waiter(*arguments, **{**named, "now": found.time})
+    class TimedWaiter(Waiter):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **{**named, "now": found.time})
 
-    monkeypatch.setattr(cluster_module, "Waiter", waiter)
+    monkeypatch.setattr(cluster_module, "Waiter", TimedWaiter)
     return found
 
 
@@ -51,6 +52,7 @@ def module(tmp_path: Any, **params: Any) -> ClusterModule:
         "kubeconfig": str(kubeconfig),
         "wait": True,
         "wait_timeout": 3600.0,
+        "time_scale": 1.0,
         "wait_interval": 5.0,
         "progress_interval": 0.0,
         **params,

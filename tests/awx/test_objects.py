@@ -130,7 +130,9 @@ def test_other_credentials_are_variables_of_the_collection(data: dict[str, Any])
     injected = store["injectors"]["extra_vars"]
     secrets = {field["id"] for field in store["inputs"]["fields"] if field.get("secret")}
     named = {name.removeprefix(awx_surveys.PREFIX) for name in injected}
-    assert {name for name in named if VARIABLES[name].no_log} == {f"openshift_state_{secret}" for secret in secrets}
+    assert {name for name in named if VARIABLES[name].no_log} == {
+        f"openshift_{'state' if secret == 'password' else 'publish'}_{secret}" for secret in secrets
+    }
     assert injected["openshift_state_store"] == "object_storage"
     # A text with several lines is a file.
     assert running["injectors"]["extra_vars"] == {"openshift_kubeconfig": "{{ tower.filename.kubeconfig }}"}

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import time
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -238,7 +239,7 @@ class DynamicZone:
             return rcode
         before = self._zone.to_text(relativize=False)
         changed = False
-        for rrset in request.update:
+        for rrset in _together(request.update):
             changed = self._apply(rrset) or changed
         if changed:
             self._next_serial()
@@ -312,8 +313,8 @@ class DynamicZone:
         if rrset.rdtype != alias and self._rdataset(rrset.name, alias) is not None:
             return False
         rdataset = self._rdataset(rrset.name, rrset.rdtype)
-        old = [] if rdataset is None or rrset.rdtype == alias else list(rdataset)
-        new = old + [rdata for rdata in rrset if rdata not in old]
+        old = {} if rdataset is None or rrset.rdtype == alias else dict.fromkeys(rdataset)
+        new = list(old | dict.fromkeys(rrset))
         if rdataset is not None and rdataset.ttl == rrset.ttl and set(rdataset) == set(new):
             return False
         self._replace(rrset.name, rrset.ttl, rrset.rdtype, new)
@@ -345,6 +346,18 @@ class DynamicZone:
             stream.flush()
             os.fsync(stream.fileno())
         fresh.replace(self._path)
+
+
+def _together(updates: Iterable[dns.rrset.RRset]) -> Iterator[dns.rrset.RRset]:
+    """Yield the items of an update section, with those that add to one set after each other as one: a message has one item for each
+    record, and adding a thousand addresses one by one would compare a million.
+    """
+    for (name, rdtype, deleting, ttl), items in itertools.groupby(updates, lambda item: (item.name, item.rdtype, item.deleting, item.ttl)):
+        # Of these only the first one would be seen, or each of them is about all records.
+        if deleting is not None or rdtype in (dns.rdatatype.SOA, dns.rdatatype.CNAME):
+            yield from items
+        else:
+            yield dns.rrset.from_rdata_list(name, ttl, [rdata for item in items for rdata in item])
 
 
 def _well_formed(rrset: dns.rrset.RRset, any_type: Container[dns.rdataclass.RdataClass | None]) -> bool:

@@ -74,8 +74,9 @@ matrix-short: programs ## plugins and contracts with the oldest and the newest s
 docs: dev ## build the documentation site in .build/docs/html: all pages, plugins and roles, with links checked
 	@python -m tools.site
 
-build: dev ## the collection's artifact in build/
+build: dev ## the collection's artifact, and the wheel of the Metal API server, in build/
 	@ansible-galaxy collection build --force --output-path build
+	@python -m build --wheel --no-isolation --outdir build
 
 release: programs ## build the artifact, install it into an empty folder and try it there (a new version: make release VERSION=0.2.0)
 	@python -m tools.release $(VERSION)

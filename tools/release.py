@@ -30,7 +30,7 @@ from sandbox.testing.process import RunningSandbox
 from tools.collection_copy import BUILD, ROOT, copy_collection
 
 VERSION = re.compile(r"^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$")
-CHANGED = ("galaxy.yml", "changelogs")
+CHANGED = ("galaxy.yml", "pyproject.toml", "changelogs")
 """What a version changes in the checkout."""
 OF_THE_CHECKOUT = ("PYTHONPATH", "ANSIBLE_CONFIG", "ANSIBLE_COLLECTIONS_PATH")
 """Environment variables with which Ansible would find the checkout."""
@@ -88,11 +88,13 @@ def run(*command: str, directory: Path, environment: Mapping[str, str] | None = 
 
 
 def set_version(collection: Path, version: str) -> None:
-    """Set the version in galaxy.yml, and make the fragments its entry of the changelog."""
+    """Set the version in galaxy.yml and pyproject.toml, and make the fragments its entry of the changelog."""
     fragments = [path for path in (collection / "changelogs" / "fragments").iterdir() if path.suffix == ".yml"]
     check_version(version, galaxy_version(collection), len(fragments))
     galaxy = collection / "galaxy.yml"
     galaxy.write_text(re.sub(r"(?m)^version: .*$", f"version: {version}", galaxy.read_text(encoding="utf-8")), encoding="utf-8")
+    server = collection / "pyproject.toml"
+    server.write_text(re.sub(r'(?m)^version = ".*"$', f'version = "{version}"', server.read_text(encoding="utf-8")), encoding="utf-8")
     run("antsibull-changelog", "release", "--version", version, directory=collection)
     run("antsibull-changelog", "lint", directory=collection)
 

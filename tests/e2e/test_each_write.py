@@ -77,11 +77,8 @@ def marcher(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Marcher]
     with user.at_work(), object_storage(user.cluster, tmp_path / "workspace") as user.bucket:
         make_small(user, timeout=20)
         (user.inventory / "03-network.yml").write_text(yaml.safe_dump(NETWORKS[request.param]), encoding="utf-8")
-        bucket = {
-            name.replace("_publish_", "_state_"): value
-            for name, value in user.bucket.variables.items()
-            if name.startswith("openshift_publish_") and "open_endpoint" not in name
-        }
+        # Boot files stay on the controller.
+        bucket = {name: value for name, value in user.bucket.variables.items() if name != "openshift_publish"}
         (user.inventory / "04-store.yml").write_text(yaml.safe_dump({"all": {"vars": {**STATE, **bucket}}}), encoding="utf-8")
         yield user
         user.sandbox.call("DELETE", "faults")

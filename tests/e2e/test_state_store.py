@@ -34,7 +34,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 @pytest.fixture(scope="module")
 def bucket(user: User, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Method]:
-    """An S3 service, which the inventory names for boot files; the state store is in the same bucket unless it has variables of its own."""
+    """An S3 service, which the inventory names for boot files; the state store is in the same bucket."""
     with object_storage(user.cluster, tmp_path_factory.mktemp("bucket") / "workspace") as method:
         # As in AWX: devices boot from there while no run is at work. An install needs a secret userdata for that.
         choose(user, openshift_state_store="object_storage", openshift_state_password=PASSWORD, **method.variables, **user.userdata)

@@ -272,7 +272,7 @@ status:
       type: dict
       sample: {unreachable: 0, differences: 1, degraded: 0, certificates: 0, csrs: 2}
     findings:
-      description: What is not as it should be.
+      description: What differs from the inventory or is not healthy.
       type: list
       elements: dict
       contains:
@@ -285,7 +285,7 @@ status:
           type: str
           sample: worker-1.demo.metal.test
         text:
-          description: What is not as it should be.
+          description: What differs from the inventory or is not healthy.
           type: str
           sample: its device has vanished, its Node is NotReady
         advice:

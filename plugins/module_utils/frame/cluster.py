@@ -40,7 +40,7 @@ CLUSTER_OPTIONS = Options(
 
 REFUSED_FOR_GOOD = 180.0
 """Seconds of refusals without a break after which a wait ends. Shorter ones pass: a server that is restarted does not accept a certificate
-yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig, and no wait mends it."""
+yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig: waiting does not help."""
 
 
 class Poll(Protocol):

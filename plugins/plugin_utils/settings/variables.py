@@ -1625,8 +1625,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_resolver",
             "str",
-            "Address of the resolver of the nodes, which preflight asks for the records. Empty is the resolver of the "
-            "controller, which proves less.",
+            "Address of the resolver of the nodes, which preflight asks for the records. Without it the resolver of the "
+            "controller is used, which may see other records than the devices.",
             default="",
             options=("dns_resolver", "load_balancer_resolver"),
             in_preflight=True,

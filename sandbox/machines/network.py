@@ -40,28 +40,36 @@ KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
 
+UNANSWERED_SECONDS = 0.1
+"""On one computer a packet without an answer for so long was dropped by a firewall."""
+
+
 class Turn:
-    """The turn of one request among those of all machines. It is released while the request connects: a packet that a firewall drops
-    costs this computer nothing, and eight machines that wait for an answer to theirs would stop all others.
+    """The turn of one request among those of all machines. It is released while a packet stays without an answer: that costs this computer
+    nothing, and eight machines that wait for one would stop all others.
     """
 
     def __init__(self, turns: asyncio.Semaphore) -> None:
         self._turns = turns
         self._is_taken = False
+        self._unanswered: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         await self._take()
         return self
 
     async def __aexit__(self, *_error: object) -> None:
+        self._stop_waiting()
         self._release()
 
     async def trace(self, event: str, _info: Mapping[str, Any]) -> None:
         """Follow the events of httpcore (its extension ``trace``)."""
         if event == "connection.connect_tcp.started":
-            self._release()
-        elif event == "connection.connect_tcp.complete":
-            await self._take()
+            self._unanswered = asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._release)
+        elif event.startswith("connection.connect_tcp."):
+            self._stop_waiting()
+            if event.endswith(".complete") and not self._is_taken:
+                await self._take()
 
     async def _take(self) -> None:
         await self._turns.acquire()
@@ -71,6 +79,11 @@ class Turn:
         if self._is_taken:
             self._is_taken = False
             self._turns.release()
+
+    def _stop_waiting(self) -> None:
+        if self._unanswered is not None:
+            self._unanswered.cancel()
+            self._unanswered = None
 
 
 class NameService:

@@ -87,7 +87,7 @@ def play_status(manner: Manner, settings: Mapping[str, Any], options: Mapping[st
     manner.settle()
     manner.bend(metal_client)
     # Its imports have Ansible's controller half, which modules do not: not before a child is forked that runs this.
-    status, world = (import_module(f"{UTILS}.{name}") for name in ("_status", "world.status"))
+    status, world = (import_module(f"{UTILS}.{name}") for name in ("report.status", "world.status"))
     print(json.dumps(status.status_of(world.collect(settings, options), 30, datetime.now(UTC))))
 
 

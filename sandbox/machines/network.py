@@ -53,6 +53,8 @@ class Turn:
         self._turns = turns
         self._is_taken = False
         self._unanswered: asyncio.TimerHandle | None = None
+        self.has_waited = False
+        """Whether it was taken again after a connection: the server may have closed that meanwhile."""
 
     async def __aenter__(self) -> Self:
         await self._take()
@@ -69,6 +71,7 @@ class Turn:
         elif event.startswith("connection.connect_tcp."):
             self._stop_waiting()
             if event.endswith(".complete") and not self._is_taken:
+                self.has_waited = True
                 await self._take()
 
     async def _take(self) -> None:
@@ -228,7 +231,7 @@ class BoundHTTP:
                 },
             )
             try:
-                response = await self._exchange(transport, request, at_most)
+                response = await self._answer(turn, transport, request, at_most)
             except httpx.TransportError as error:
                 self._reached.pop(place, None)
                 if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
@@ -249,6 +252,14 @@ class BoundHTTP:
     def _check_connection(self) -> None:
         if not self.is_connected():
             raise httpx.ConnectError(f"connect: no route to host (from {self.address})")
+
+    async def _answer(self, turn: Turn, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
+        try:
+            return await self._exchange(transport, request, at_most)
+        except httpx.RemoteProtocolError:
+            if not turn.has_waited:
+                raise
+        return await self._exchange(transport, request, at_most)
 
     async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         response = await transport.handle_async_request(request)

@@ -40,7 +40,7 @@ KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
 
-UNANSWERED_SECONDS = 0.1
+UNANSWERED_SECONDS = 0.3
 """On one computer a packet without an answer for so long was dropped by a firewall."""
 
 
@@ -254,12 +254,13 @@ class BoundHTTP:
             raise httpx.ConnectError(f"connect: no route to host (from {self.address})")
 
     async def _answer(self, turn: Turn, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
-        try:
-            return await self._exchange(transport, request, at_most)
-        except httpx.RemoteProtocolError:
-            if not turn.has_waited:
-                raise
-        return await self._exchange(transport, request, at_most)
+        while True:
+            turn.has_waited = False
+            try:
+                return await self._exchange(transport, request, at_most)
+            except httpx.RemoteProtocolError:
+                if not turn.has_waited:
+                    raise
 
     async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         response = await transport.handle_async_request(request)

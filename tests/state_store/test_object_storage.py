@@ -38,7 +38,7 @@ def names(storage: Method, prefix: str = OBJECTS) -> list[str]:
 
 def play(storage: Method, folder: Path, *verbs: str, check: bool = False, **variables: Any) -> tuple[int, str]:
     """Run files of tasks of the role with the settings of the S3 service."""
-    given = {name.replace("publish", "state"): value for name, value in storage.variables.items() if name.startswith("openshift_publish_")}
+    given = {name: value for name, value in storage.variables.items() if name.startswith("openshift_publish_")}
     return role.play(folder, *verbs, check=check, **{"openshift_state_store": "object_storage", **given, **variables})
 
 

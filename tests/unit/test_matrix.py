@@ -75,3 +75,7 @@ def test_python_is_found_on_path_and_in_pyenv(tmp_path: Path, monkeypatch: pytes
     assert matrix.find_python(["3.99", "3.98", "3.97"]) == on_path
     assert matrix.find_python(["3.99", "3.97"]) == managed
     assert matrix.find_python(["3.99"]) is None
+
+
+def test_the_tests_of_the_short_form_exist() -> None:
+    assert not [path for path in (*matrix.LOADED, *matrix.SUITES) if not (ROOT / path).is_dir()]

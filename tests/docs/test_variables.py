@@ -56,6 +56,14 @@ def test_every_variable_that_is_read_is_declared() -> None:
     assert not set(re.findall(r'"((?:openshift|metal)_[a-z_]+)"', filters)) - set(VARIABLES)
 
 
+def test_pages_name_variables_that_exist() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    named = {name for page in pages for name in re.findall(r"`(openshift_[a-z0-9_]+)`", page.read_text(encoding="utf-8"))}
+    modules = {path.stem for path in (ROOT / "plugins" / "modules").glob("*.py")}
+    # A page may name a prefix of several.
+    assert {name for name in named - modules if not any(variable.startswith(name) for variable in VARIABLES)} == set()
+
+
 def test_a_default_is_a_constant_of_its_type_or_computed() -> None:
     for name, variable in VARIABLES.items():
         assert not (variable.required and (variable.default is not None or variable.expression)), name

@@ -15,6 +15,7 @@ import contextlib
 import itertools
 import logging
 import os
+import random
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -44,9 +45,15 @@ UDP_SIZE = 1232
 """Answers larger than this over UDP are truncated, so that the client comes back over TCP (DNS flag day 2020)."""
 TRANSFER_TYPES = (dns.rdatatype.AXFR, dns.rdatatype.IXFR)
 CHAIN_LIMIT = 8
+ORDERS = 8
+"""A large answer is kept in so many orders of its records, so that several addresses still share the load."""
 HEADER_SIZE = 12
+MAX_KEPT = 256
+"""Large answers that are kept at most: anybody may ask for them with other bytes."""
 RESPONSE = 0x80
 """The bit of the header's third byte that responses have."""
+TRUNCATED = 0x02
+"""The bit of the same byte that truncated responses have."""
 
 Rdatas = list[dns.rdata.Rdata]
 
@@ -65,6 +72,8 @@ class DynamicZone:
         self.origin = dns.name.from_text(origin)
         self.keyring = keyring
         self._path = path
+        # Answers too large for a datagram, without their id: five hundred machines that boot ask for the same record of as many addresses.
+        self._large: dict[tuple[bytes, bool], list[bytes]] = {}
         if path.exists():
             self._zone = dns.zone.from_file(str(path), origin=self.origin, relativize=False)
         else:
@@ -96,6 +105,10 @@ class DynamicZone:
         """Return the reply to a message, ``None`` for one that is no DNS query and gets no reply."""
         if len(wire) < HEADER_SIZE or wire[2] & RESPONSE:
             return None
+        kept = self._large.get((wire[2:], tcp), ())
+        return self._answer(wire, tcp=tcp) if len(kept) < ORDERS else wire[:2] + random.choice(kept)  # noqa: S311 - the order of records
+
+    def _answer(self, wire: bytes, *, tcp: bool) -> bytes:
         try:
             request = dns.message.from_wire(wire, keyring=self.keyring)
         except dns.message.UnknownTSIGKey:
@@ -106,7 +119,12 @@ class DynamicZone:
             return self._distrusted(wire, dns.rcode.BADTIME)
         except dns.exception.DNSException:
             return self._malformed(wire)
-        return self._respond(request, tcp=tcp)
+        reply = self._respond(request, tcp=tcp)
+        if request.opcode() == dns.opcode.QUERY and not request.had_tsig and (len(reply) > UDP_SIZE or reply[2] & TRUNCATED):
+            if len(self._large) >= MAX_KEPT:
+                self._large.clear()
+            self._large.setdefault((wire[2:], tcp), []).append(reply[2:])
+        return reply
 
     def _respond(self, request: dns.message.Message, *, tcp: bool) -> bytes:
         response = dns.message.make_response(request, recursion_available=False)
@@ -333,6 +351,7 @@ class DynamicZone:
         return self._zone.find_rdataset(self.origin, dns.rdatatype.SOA)
 
     def _next_serial(self) -> None:
+        self._large.clear()
         soa = self._soa()
         serial = (int(soa[0].serial) + 1) & 0xFFFFFFFF or 1
         self._zone.replace_rdataset(self.origin, dns.rdataset.from_rdata(soa.ttl, soa[0].replace(serial=serial)))

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import dns.asyncquery
+import dns.edns
 import dns.exception
 import dns.flags
 import dns.message
@@ -202,6 +203,38 @@ async def test_large_answers_come_over_tcp(server: Server) -> None:
     await send(server, update)
     assert (await ask(server, "many.demo.metal.test")).flags & dns.flags.TC
     assert len(addresses(await ask(server, "many.demo.metal.test", tcp=True))) == 120
+
+
+@pytest.mark.parametrize("tcp", [False, True])
+async def test_a_large_answer_is_made_once_for_each_state_of_the_zone(server: Server, monkeypatch: pytest.MonkeyPatch, tcp: bool) -> None:
+    """Five hundred machines that boot together ask for the record of as many addresses: making its answer takes 20 ms."""
+    made: list[bytes] = []
+    respond = type(server.zone)._respond
+
+    def counted(self: object, *arguments: object, **options: object) -> bytes:
+        made.append(respond(self, *arguments, **options))  # type: ignore[arg-type]
+        return made[-1]
+
+    addresses_of = {300: {f"127.64.{index // 250}.{index % 250 + 1}" for index in range(300)}, 301: {"127.64.9.9"}}
+    for count in (300, 301):
+        update = an_update()
+        update.add("nodes.demo", 60, "A", *addresses_of[count])
+        await send(server, update)
+        monkeypatch.setattr(type(server.zone), "_respond", counted)
+        answers = [await ask(server, "nodes.demo.metal.test", tcp=tcp) for _unused in range(100)]
+        monkeypatch.undo()
+        assert len(made) <= 8
+        made.clear()
+        if tcp:
+            assert {len(addresses(answer)) for answer in answers} == {count}
+            assert len({answer.answer[0][0].address for answer in answers}) > 1  # several addresses share the load
+        else:
+            assert all(answer.flags & dns.flags.TC for answer in answers)
+    server.zone.answer(b"\0" * 12, tcp=tcp)
+    for number in range(400):
+        query = dns.message.make_query("nodes.demo.metal.test", "A", use_edns=0, options=[dns.edns.GenericOption(65001, b"%d" % number)])
+        server.zone.answer(query.to_wire(), tcp=tcp)
+    assert len(server.zone._large) <= 256
 
 
 async def test_transfer_with_the_key_only(server: Server) -> None:

@@ -36,6 +36,9 @@ the same second would all wait longer than their time-outs, and ask again for ev
 KEPT_SECONDS = 120.0
 """An idle connection is kept so long. A kubelet speaks every ten seconds, if its computer comes to it."""
 
+IDEMPOTENT = ("GET", "HEAD", "PUT", "DELETE")
+"""Requests that a client may send a second time (RFC 9110 section 9.2.2)."""
+
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
@@ -55,6 +58,8 @@ class Turn:
         self._unanswered: asyncio.TimerHandle | None = None
         self.has_waited = False
         """Whether it was taken again after a connection: the server may have closed that meanwhile."""
+        self.has_connected = False
+        """Whether a connection was made for the request, rather than taken from those that were kept."""
 
     async def __aenter__(self) -> Self:
         await self._take()
@@ -67,6 +72,7 @@ class Turn:
     async def trace(self, event: str, _info: Mapping[str, Any]) -> None:
         """Follow the events of httpcore (its extension ``trace``)."""
         if event == "connection.connect_tcp.started":
+            self.has_connected = True
             self._unanswered = asyncio.get_running_loop().call_later(UNANSWERED_SECONDS, self._release)
         elif event.startswith("connection.connect_tcp."):
             self._stop_waiting()
@@ -255,11 +261,13 @@ class BoundHTTP:
 
     async def _answer(self, turn: Turn, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         while True:
-            turn.has_waited = False
+            turn.has_waited = turn.has_connected = False
             try:
                 return await self._exchange(transport, request, at_most)
             except httpx.RemoteProtocolError:
-                if not turn.has_waited:
+                # A server ends a connection that was silent for some seconds: clients ask again on another one.
+                is_old = not turn.has_connected and request.method in IDEMPOTENT
+                if not turn.has_waited and not is_old:
                     raise
 
     async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import http.client
+import importlib.util
 import ipaddress
 import json
 import os
@@ -213,3 +214,18 @@ def test_open_files_are_read_again_after_a_change(published: Published) -> None:
     fresh.replace(published.folder / "open.json")
     assert published.get("/worker.ipxe") == (200, b"#!ipxe\nexit\n")
     assert published.get("/x86_64.ipxe")[0] == 404
+
+
+def test_machines_that_connect_together_all_fit_into_its_queue() -> None:
+    """The kernel drops packets to a full queue: a machine whose connection is repeated for too long hangs in its firmware."""
+    spec = importlib.util.spec_from_file_location("publish", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    publish = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(publish)
+    with contextlib.ExitStack() as stack:
+        # It accepts nothing: what connects is in the queue.
+        server = publish.Server((ADDRESS, 0), publish.Handler)
+        stack.callback(server.server_close)
+        for _unused in range(100):
+            stack.enter_context(socket.create_connection(server.server_address, timeout=0.5))

@@ -160,6 +160,8 @@ class Server(http.server.ThreadingHTTPServer):
     """A server that makes its TLS handshakes in the threads of its requests, so that no client blocks others."""
 
     daemon_threads = True
+    request_queue_size = 512
+    """Machines that power on together connect together: of more than fit into the queue the kernel drops the first packets."""
 
     def __init__(self, address: tuple[str, int], handler: type[Handler], context: ssl.SSLContext | None = None) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET

@@ -62,3 +62,31 @@ async def test_a_machine_whose_packets_are_dropped_stops_no_other(ends: str) -> 
             with pytest.raises((httpx.ConnectTimeout, asyncio.CancelledError)):
                 await waits
     assert not turns.locked()
+
+
+@pytest.mark.parametrize(("method", "answers"), [("GET", True), ("POST", False)])
+async def test_a_connection_that_the_server_ended_is_replaced(method: str, answers: bool) -> None:
+    """As a server with an idle timeout does, in the moment in which the client sends its next request."""
+    connections: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(0)
+        while connections[-1] < (1 if len(connections) == 1 else 9):
+            await reader.readuntil(b"\r\n\r\n")
+            connections[-1] += 1
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            await writer.drain()
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    machine = BoundHTTP("127.64.8.1", NameService(("127.0.0.1", 1), "127.64.8.1"))
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        assert (await machine.request("GET", url)).status_code == 204
+        if answers:
+            assert (await machine.request(method, url)).status_code == 204
+        else:
+            with pytest.raises(httpx.RemoteProtocolError):
+                await machine.request(method, url)
+        assert connections == [1, 1][: 2 if answers else 1]
+        await machine.close()

@@ -264,7 +264,7 @@ class BoundHTTP:
             turn.has_waited = turn.has_connected = False
             try:
                 return await self._exchange(transport, request, at_most)
-            except httpx.RemoteProtocolError:
+            except (httpx.RemoteProtocolError, httpx.NetworkError):
                 # A server ends a connection that was silent for some seconds: clients ask again on another one.
                 is_old = not turn.has_connected and request.method in IDEMPOTENT
                 if not turn.has_waited and not is_old:

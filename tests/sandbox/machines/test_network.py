@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from pathlib import Path
 
 import httpx
@@ -64,8 +65,9 @@ async def test_a_machine_whose_packets_are_dropped_stops_no_other(ends: str) -> 
     assert not turns.locked()
 
 
+@pytest.mark.parametrize("ends", ["with a FIN", "with a RST"])
 @pytest.mark.parametrize(("method", "answers"), [("GET", True), ("POST", False)])
-async def test_a_connection_that_the_server_ended_is_replaced(method: str, answers: bool) -> None:
+async def test_a_connection_that_the_server_ended_is_replaced(method: str, answers: bool, ends: str) -> None:
     """As a server with an idle timeout does, in the moment in which the client sends its next request."""
     connections: list[int] = []
 
@@ -77,6 +79,8 @@ async def test_a_connection_that_the_server_ended_is_replaced(method: str, answe
             writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
             await writer.drain()
         await reader.readuntil(b"\r\n\r\n")
+        if ends == "with a RST":
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.close()
 
     machine = BoundHTTP("127.64.8.1", NameService(("127.0.0.1", 1), "127.64.8.1"))
@@ -86,7 +90,7 @@ async def test_a_connection_that_the_server_ended_is_replaced(method: str, answe
         if answers:
             assert (await machine.request(method, url)).status_code == 204
         else:
-            with pytest.raises(httpx.RemoteProtocolError):
+            with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
                 await machine.request(method, url)
         assert connections == [1, 1][: 2 if answers else 1]
         await machine.close()

@@ -49,7 +49,7 @@ ORDERS = 8
 """A large answer is kept in so many orders of its records, so that several addresses still share the load."""
 HEADER_SIZE = 12
 MAX_KEPT = 256
-"""Large answers that are kept at most: anybody may ask for them with other bytes."""
+"""Large answers that are kept at most: a client could ask for one with any number of other bytes."""
 RESPONSE = 0x80
 """The bit of the header's third byte that responses have."""
 TRUNCATED = 0x02

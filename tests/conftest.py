@@ -49,9 +49,27 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def nightly() -> list[str]:
+    """Return what nightly.txt lists: the starts of node ids."""
+    lines = Path(__file__).with_name("nightly.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def is_below(node: str, start: str) -> bool:
+    """Whether a node id is that of a test in a folder, a file or a test with parameters."""
+    return node == start or node.startswith((f"{start}/", f"{start}::", f"{start}["))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With several workers (``-n``), the longest come first, and what shares an expensive fixture stays together: a file or a folder."""
+    """What nightly.txt lists is long.
+
+    With several workers (``-n``), the longest come first, and what shares an expensive fixture stays together: a file or a folder.
+    """
+    left = nightly()
+    for item in items:
+        if any(is_below(item.nodeid, start) for start in left):
+            item.add_marker(pytest.mark.long)
     if not hasattr(config, "workerinput"):
         return
     items.sort(key=lambda item: not item.location[0].startswith("tests/e2e"))

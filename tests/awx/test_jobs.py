@@ -30,7 +30,7 @@ def awx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Awx]:
 @pytest.fixture(scope="module")
 def inventory(awx: Awx) -> Inventory:
     """The example inventory as AWX has imported it. Templates stay text, which the job evaluates."""
-    found = imported(REPOSITORY / "inventory" / "01-cluster.yml", awx.sandbox)
+    found = imported(REPOSITORY / "inventory" / "sandbox" / "01-cluster.yml", awx.sandbox)
     assert "lookup(" in str(found)
     return found
 

@@ -117,7 +117,7 @@ def test_templates_give_a_job_the_whole_inventory(data: dict[str, Any]) -> None:
 
 def test_credentials_are_the_variables_that_the_example_inventory_reads(data: dict[str, Any]) -> None:
     injected = {name for kind in data["controller_credential_types"] for name in kind["injectors"].get("env", {})}
-    inventory = (REPOSITORY / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
+    inventory = (REPOSITORY / "inventory" / "sandbox" / "01-cluster.yml").read_text(encoding="utf-8")
     # Modules read the path of the CA themselves.
     assert injected == set(re.findall(r"ansible.builtin.env', '(\w+)'", inventory)) | set(ENVIRONMENT["metal_api_ca_path"])
     secrets = {field["id"] for kind in data["controller_credential_types"] for field in kind["inputs"]["fields"] if field.get("secret")}

@@ -21,7 +21,7 @@ from tests.validate.test_cases import report
 from tests.validate.test_install_configs import OF_INSTALL_CONFIG
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "roles/*/README.md", "inventory/*.yml") for path in ROOT.glob(pattern))
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md", "roles/*/README.md", "inventory/**/*.yml") for path in ROOT.glob(pattern))
 FENCED = re.compile(r"^(?P<indent> *)```(?:yaml|yml)?\n(?P<block>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 INDENTED = re.compile(r"(?m)(?:^    .*\n(?:\n(?=    ))?)+")
 VARIABLE = re.compile(r"(?:openshift|metal)_[a-z0-9_]+")
@@ -96,7 +96,7 @@ def assert_installer_accepts(install_config: Mapping[str, Any], folder: Path) ->
 
 def test_examples_are_found() -> None:
     pages = {example.place.partition(":")[0] for example in EXAMPLES}
-    assert {"docs/ignition.md", "docs/day2.md", "inventory/01-cluster.yml"} <= pages
+    assert {"docs/ignition.md", "docs/day2.md", "inventory/01-cluster.yml", "inventory/sandbox/01-cluster.yml"} <= pages
     assert any("openshift_install_config" in example.values for example in EXAMPLES)
 
 

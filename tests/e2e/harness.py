@@ -179,7 +179,7 @@ class User:
     @contextlib.contextmanager
     def at_work(self) -> Iterator[User]:
         end_orphans()
-        shutil.copytree(REPOSITORY / "inventory", self.inventory)
+        shutil.copytree(REPOSITORY / "inventory" / "sandbox", self.inventory)
         self.write_configuration()
         with self.sandbox:
             yield self

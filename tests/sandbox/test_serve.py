@@ -179,7 +179,8 @@ def test_a_second_terminal_reads_what_it_needs(tmp_path: Path, programs: Path, s
         assert (status, said) == (0, "")
         assert {name: changed[name] for name in EXPORTS} == running.environment
         # And nothing else but PATH: no virtual environment, no KUBECONFIG of a cluster that is not there.
-        assert set(changed) - set(EXPORTS) - {"_", "PWD", "OLDPWD", "SHLVL"} == {"PATH"}
+        assert set(changed) - set(EXPORTS) - {"_", "PWD", "OLDPWD", "SHLVL"} == {"PATH", "ANSIBLE_INVENTORY"}
+        assert (Path(changed["ANSIBLE_INVENTORY"]) / "01-cluster.yml").is_file()
         assert shutil.which("kubectl", path=changed["PATH"]) == str(tmp_path / "a state" / "bin" / "kubectl")
         assert sourced(shell, file, PATH=changed["PATH"])[1].get("PATH") is None, "it is there once"
         # The user's own goes first.

@@ -54,7 +54,7 @@ def test_ansible_core_is_of_the_supported_versions() -> None:
 
 def test_navigator_passes_the_variables_that_the_example_inventory_reads() -> None:
     passed = _read(".config/ansible-navigator.yml")["ansible-navigator"]["execution-environment"]["environment-variables"]["pass"]
-    inventory = (ROOT / "inventory" / "01-cluster.yml").read_text(encoding="utf-8")
+    inventory = (ROOT / "inventory" / "sandbox" / "01-cluster.yml").read_text(encoding="utf-8")
     assert [name for name in passed if f"'{name}'" not in inventory] == []
     assert inventory.count("ansible.builtin.env") == len(passed)
 

@@ -1,4 +1,4 @@
-"""The smallest inventory, in README.md, passes the preflight checks with the defaults of all other variables."""
+"""The smallest inventory, in README.md and inventory/, passes the preflight checks with the defaults of all other variables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import yaml
 from tests.validate.cases import Case
 from tests.validate.test_cases import BASE, report
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+EXAMPLE = ROOT / "inventory" / "01-cluster.yml"
 OF_THE_ENVIRONMENT = {"metal_api_url", "metal_api_token", "metal_project_id", "openshift_directory"}
 """Variables that have a value without a line of the inventory."""
 
@@ -20,6 +22,7 @@ def test_it_has_fifteen_lines_and_no_failed_check() -> None:
     block = re.search(r"(?m)(?:^    .*\n)+", section)
     assert block
     assert len(block[0].splitlines()) <= 15
+    assert yaml.safe_load(block[0]) == yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
     variables = yaml.safe_load(block[0])["all"]["vars"]
     given = {**variables, "openshift_dns_provider": "none", "openshift_pull_secret": BASE["variables"]["openshift_pull_secret"]}
     without = sorted(set(BASE["variables"]) - set(given) - OF_THE_ENVIRONMENT)

@@ -66,7 +66,17 @@ def ensure_environment(name: str, requirements: Path, *, title: str, takes: str,
             return programs
         console.print(f"Installing {title}, {takes} the first time, then never again.")
         shutil.rmtree(folder, ignore_errors=True)
-        pip = [str(programs / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off", "--no-deps"]
+        pip = [
+            str(programs / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--no-compile",
+            "--disable-pip-version-check",
+            "--progress-bar",
+            "off",
+            "--no-deps",
+        ]
         try:
             run_step(console, "[1/2] making the virtual environment", [sys.executable, "-m", "venv", str(folder)], folder=folder.parent)
             run_step(console, f"[2/2] installing {title}", [*pip, "--requirement", str(requirements)], folder=folder)

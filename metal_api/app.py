@@ -9,25 +9,23 @@ from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from metal_api import absent
 from metal_api.accounts.authentication import Authentication
 from metal_api.boot import BootMedia, create_boot_app
 from metal_api.core.app import MetalApp, normal_path
 from metal_api.metadata import create_metadata_app
-from metal_api.plain_networks import guarded
-from metal_api.resources import RESOURCES
 from metal_api.world import MetalWorld
 
-__all__ = ["ROUTES", "create_boot_app", "create_machines_app", "create_metadata_app", "create_metal_app", "normal_path"]
+__all__ = ["create_boot_app", "create_machines_app", "create_metadata_app", "create_metal_app", "normal_path"]
 
 _METADATA = frozenset({"metadata", "userdata", "api", "2009-04-04"})
 """First parts of the paths of the metadata service; all others are of the boot service."""
 
-ROUTES = guarded([route for each in RESOURCES for route in each.routes])
-
 
 def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
     """Return the Metal API as an application. ``mounts``: further ones on the same listener, by the first part of their paths."""
-    return MetalApp(world, ROUTES, world.service(Authentication), mounts)
+    routes = absent.completed(route for each in world.resources for route in each.routes)
+    return MetalApp(world, routes, world.service(Authentication), absent.fallback(routes), mounts)
 
 
 def create_machines_app(world: MetalWorld, media: BootMedia) -> ASGIApp:

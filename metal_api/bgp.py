@@ -141,7 +141,7 @@ def show_config(call: Call) -> Reply:
 
 
 def list_global_ranges(call: Call) -> Reply:
-    """Return an empty list: in the sandbox no project has its own address space."""
+    """Return an empty list: no project has its own address space here."""
     project_of(call)
     return Reply({"global_bgp_ranges": []})
 
@@ -174,12 +174,11 @@ def create_session(call: Call) -> Reply:
 
 
 async def run(world: World, id_: str) -> None:
-    """Set the status of a new session, first unknown, to up or down (vendor's OpenAPI text): by setting."""
-    await world.sleep("bgp_session")
+    """Set the status of a new session, first unknown, to up or down (vendor's OpenAPI text)."""
+    await world.policy.pause("bgp_session")
     session = world.store[BgpSession].get(id_)
     if session is not None:
-        status = "up" if world.settings["bgp"]["sessions_come_up"] else "down"
-        world.store.put(replace(session, status=status, updated_at=world.now()))
+        world.store.put(replace(session, status=world.policy.bgp_status(), updated_at=world.now()))
 
 
 def show_session(call: Call) -> Reply:

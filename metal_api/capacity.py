@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from metal_api.accounts.members import organization_of
@@ -22,23 +21,12 @@ class Capacity:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        # (metro, plan) -> servers that other customers took right after a check; a restart resets it.
-        self._taken: Counter[tuple[str, str]] = Counter()
-
-    def forget(self) -> None:
-        self._taken.clear()
 
     def available_servers(self, metro: str, plan: str) -> int:
         servers = self._world.service(Servers)
         if servers.provides(plan):
             return len(servers.free(metro, plan))
-        capacity = self._world.settings["capacity"]
-        total = capacity["metros"].get(metro, {}).get(plan, capacity["default"])
-        return max(0, int(total) - self._world.store["devices"].count("stock", (metro, plan)) - self._taken[metro, plan])
-
-    def asked_for(self, metro: str, plan: str) -> None:
-        """Let other customers take servers after a successful check, as many as the setting ``taken_after_check``."""
-        self._taken[metro, plan] += int(self._world.settings["capacity"]["taken_after_check"])
+        return max(0, self._world.policy.stock(metro, plan) - self._world.store["devices"].count("stock", (metro, plan)))
 
 
 def level(available: int) -> str:
@@ -111,7 +99,7 @@ def _check(call: Call, place: str) -> Reply:
     if problems:
         raise unprocessable(*dict.fromkeys(problems))
     for each in found:
-        call.world.service(Capacity).asked_for(*each)
+        call.world.policy.capacity_checked(*each)
     return Reply({"servers": answers})
 
 
@@ -125,13 +113,7 @@ ROUTES: list[Route] = [
 ]
 
 
-def _settings_changed(world: World, groups: set[str]) -> None:
-    if "capacity" in groups:
-        world.service(Capacity).forget()
-
-
 RESOURCE = Resource(
     routes=ROUTES,
     service=Capacity,
-    settings_changed=_settings_changed,
 )

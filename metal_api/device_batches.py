@@ -131,7 +131,7 @@ def _one(body: dict[str, Any], name: str | None) -> dict[str, Any]:
 
 async def run(world: World, id_: str) -> None:
     """Order the devices of a batch one by one, so that other requests run in between. After a restart it continues with the next device."""
-    await world.sleep("device_batch")
+    await world.policy.pause("device_batch")
     while (batch := world.store[DeviceBatch].get(id_)) is not None and batch.state in UNDER_WAY:
         try:
             with world.store.transaction():

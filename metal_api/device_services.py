@@ -19,11 +19,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from metal_api.accounts.authentication import Authentication
 from metal_api.core.actor import ACTOR, Actor
 from metal_api.core.app import secrets_of
 from metal_api.core.database import DatabaseError
 from metal_api.core.neighbors import mac_of
+from metal_api.core.requests import Requested
 from metal_api.core.resource import Resource
 from metal_api.core.world import World
 from metal_api.devices.record import Device
@@ -107,16 +107,9 @@ def machine_endpoint(
         except Exception:
             log.exception("%s %s of %s failed", request.method, request.url.path, who)
             response = wait() if wait is not None else PlainTextResponse("Error of the server, its log has more\n", 500)
-        query = f"?{request.url.query}" if request.url.query else ""
-        world.journal.write(
-            service=service,
-            method=request.method,
-            path=request.url.path + query,
-            status=response.status_code,
-            who=who,
-            started=started,
-            secrets=[*secrets_of(request, world.service(Authentication)), request.path_params.get("token", "")],
-        )
+        secrets = [*secrets_of(request), request.path_params.get("token", "")]
+        requested = Requested(service, request.method, request.url.path, request.url.query, who, started, secrets=secrets)
+        world.record_request(requested, response)
         return response
 
     return endpoint

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import random
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from metal_api.accounts.members import add_user
 from metal_api.accounts.record import ApiKey, User
@@ -19,31 +19,24 @@ from metal_api.ssh_keys import SshKey, fingerprint
 
 @dataclass(frozen=True)
 class Owner:
-    """The first user. ``seed``: ids and token are computed from it; None: they are random. ``has_ssh_key``: one of which no private half
-    exists, so that orders of devices need no ``no_ssh_keys``.
+    """The first user. ``chance``: makes ids and token. ``has_ssh_key``: one of which no private half exists, so that orders of devices need
+    no ``no_ssh_keys``.
     """
 
     first_name: str
     last_name: str
     email: str
     project: str
-    seed: int | None = None
+    chance: random.Random = field(default_factory=random.SystemRandom)
     has_ssh_key: bool = False
-
-
-def of_sandbox(seed: int) -> Owner:
-    """Return the first user of a sandbox: like nearly every account with an SSH key."""
-    return Owner("Sandbox", "User", "user@sandbox.test", "sandbox", seed, has_ssh_key=True)
 
 
 def first_start(world: World, owner: Owner) -> None:
     if len(world.store[User]):
         return
-    # A seed is for values that have to be reproducible.
-    chance = random.SystemRandom() if owner.seed is None else random.Random(f"equinix_metal.openshift sandbox {owner.seed}")  # noqa: S311
 
     def new_id() -> str:
-        return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+        return str(uuid.UUID(int=owner.chance.getrandbits(128), version=4))
 
     now = world.now()
     user_id, organization_id, project_id = new_id(), new_id(), new_id()
@@ -53,7 +46,7 @@ def first_start(world: World, owner: Owner) -> None:
         world.store.put(
             ApiKey(
                 id=new_id(),
-                token="".join(chance.choices("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", k=32)),
+                token="".join(owner.chance.choices("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789", k=32)),
                 description=owner.project,
                 read_only=False,
                 user_id=user_id,

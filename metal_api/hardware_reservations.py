@@ -34,7 +34,7 @@ _NOT_READY = "Server is not provisionable"  # known: these words
 class HardwareReservation(Record):
     """A server reserved for a project. ``provisionable`` is False while it is in use, and until it is wiped after that.
 
-    ``freeing``: its device is deleted and it is being wiped, which continues after a restart of the sandbox.
+    ``freeing``: its device is deleted and it is being wiped, which continues after a restart of the server.
     """
 
     project_id: str
@@ -130,7 +130,7 @@ def release(world: World, reservation: HardwareReservation) -> None:
 
 
 async def wipe(world: World, id_: str) -> None:
-    await world.sleep("reservation_wipe")
+    await world.policy.pause("reservation_wipe")
     world.store.put(replace(world.store[HardwareReservation][id_], provisionable=True, freeing=False))
 
 

@@ -210,12 +210,12 @@ async def run(world: World, id_: str) -> None:
     if gateway.state == "ready":
         if not _has_devices(world, gateway):
             return
-        await world.sleep("gateway")
+        await world.policy.pause("gateway")
         gateway = world.store[MetalGateway].get(id_)
         if gateway is not None and _has_devices(world, gateway):
             world.store.put(replace(gateway, state="active", updated_at=world.now()))
     elif gateway.state == "deleting":
-        await world.sleep("gateway_delete")
+        await world.policy.pause("gateway_delete")
         with world.store.transaction():
             erase(world, world.store[MetalGateway][id_])
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -20,6 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from metal_api.certificate import Certificate
+from metal_api.core.requests import Requested
 from metal_api.core.world import World
 from metal_api.devices.record import Device
 from metal_api.servers import Server
@@ -39,10 +41,11 @@ class Metrics:
             "metal_api_ironic_call_seconds", "Calls of Ironic's API by name and outcome.", ("call", "outcome"), registry=self.registry
         )
 
-    def request(self, service: str, method: str, status: int, seconds: float) -> None:
+    def request(self, requested: Requested, answer: Response) -> None:
+        """Observe a request: see :data:`metal_api.core.requests.Observer`."""
         # Methods are text of clients: each would be a series of its own.
-        known = method if method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} else "other"
-        self._requests.labels(service, known, str(status)).observe(seconds)
+        known = requested.method if requested.method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} else "other"
+        self._requests.labels(requested.service, known, str(answer.status_code)).observe(time.time() - requested.started)
 
     def ironic_call(self, name: str, seconds: float, is_good: bool) -> None:
         self._ironic.labels(name, "ok" if is_good else "error").observe(seconds)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All resources of the Metal API, each in a file or package of its name.
+"""The resources of a rack, each in a file or package of its name.
 
 A resource imports ``core`` and the resources above it. It reads records of those below it by the name of their table
 (``store["devices"]``), and ``Rendering`` renders them.
@@ -22,7 +22,6 @@ NAMES = (
     "hardware_reservations",
     "servers",
     "capacity",
-    "spot_prices",
     "vrfs",
     "virtual_networks",
     "ip_reservations.resource",
@@ -34,9 +33,7 @@ NAMES = (
     "bgp",
     "metadata",
     "device_batches",
-    "spot_market_requests",
     "usages",
-    "empty_lists",
 )
 
 RESOURCES: tuple[Resource, ...] = tuple(import_module(f"metal_api.{name}").RESOURCE for name in NAMES)

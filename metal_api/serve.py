@@ -37,9 +37,7 @@ from metal_api.boot_iso import BootIsoError, write_media
 from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
 from metal_api.certificate import Certificate, CertificateError, by_own_ca, from_files
 from metal_api.connections import Connections, raise_descriptors
-from metal_api.core.clock import Clock
 from metal_api.core.database import DatabaseError, UnusableError
-from metal_api.core.settings import OF_A_RACK
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.database_option import check_place, open_database, write_place
 from metal_api.first_start import Owner
@@ -292,19 +290,17 @@ class MetalServer(Runnable):
             networks={
                 each.code: MetroNetwork(str(each.network), str(each.gateway), str(each.first), str(each.last)) for each in self._rack.metros
             },
-            is_simulated=False,
             boot_timeout=options.boot_timeout,
             rescue_script_url=options.rescue_script_url,
             has_agent=options.agent is not None,
         )
         # From the first user and token on.
         observe = Audit(options.state / audit.NAME).write
-        world = MetalWorld(options.state, Clock(1), machines, environment=environment, owner=OWNER, database=database, observe=observe)
+        world = MetalWorld(options.state, machines, environment=environment, owner=OWNER, database=database, observe=observe)
         self._ends("Metal API", world.close)
         recovery = Recovery(world)
-        world.journal.observe = self._metrics.request
+        world.observers.append(self._metrics.request)
         self._metrics.watch(world, lambda: machines.poll_age)
-        world.change_settings(OF_A_RACK)
         self._connect, self._world = access.connect, world
         try:
             if is_own and self._rack.servers and (lost := await machines.lost(world)):

@@ -50,8 +50,8 @@ class FoundServer:
 class Server(Record):
     """A server. ``id``: as the backend names it. ``device_id``: the device it is, also while that is being deleted.
 
-    ``address``, ``network``, ``gateway``: of its first interface; empty where its metro has no network of its own, then a device has the
-    addresses of simulated ones. ``unavailable``: why it cannot be ordered, empty if it can. ``project_id``: reserved for this project.
+    ``address``, ``network``, ``gateway``: of its first interface; empty where its metro has no network of its own: a device has addresses
+    as without a server then. ``unavailable``: why it cannot be ordered, empty if it can. ``project_id``: reserved for this project.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Servers:
         self._count_metros()
 
     def provides(self, plan: str) -> bool:
-        """Return whether devices of this plan are servers; else they are simulated, or there are none."""
-        return self._table.count("plan", plan) > 0 or not self._world.environment.is_simulated
+        """Return whether devices of this plan are servers, of which there may be none; else the backend makes machines for them."""
+        return self._table.count("plan", plan) > 0 or self._world.environment.has_only_servers
 
     def free(self, metro: str, plan: str) -> list[Server]:
         """Return the servers that can be ordered without a reservation."""

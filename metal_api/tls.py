@@ -29,7 +29,7 @@ _PEM = serialization.Encoding.PEM
 class CertificateAuthority:
     """A CA whose key is stored in ``folder``, so that its certificate stays valid over restarts."""
 
-    def __init__(self, folder: Path, common_name: str = "Sandbox Metal API") -> None:
+    def __init__(self, folder: Path, common_name: str = "Metal API") -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.certificate_file = folder / "ca.pem"
         key_file = folder / "ca.key"
@@ -46,7 +46,7 @@ class CertificateAuthority:
         self._certificate = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
         loaded = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
         if not isinstance(loaded, ec.EllipticCurvePrivateKey):
-            raise TypeError(f"{key_file} is not a key of this sandbox")
+            raise TypeError(f"{key_file} is not an elliptic curve key")
         self._key = loaded
 
     def server_context(self, address: str, *hosts: str) -> ssl.SSLContext:
@@ -67,7 +67,7 @@ class CertificateAuthority:
         certificate = builder.sign(self._key, hashes.SHA256())
         context = new_context()
         # The ssl module reads from files only.
-        with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
+        with tempfile.TemporaryDirectory(prefix="metal-api-tls-") as folder:
             both = Path(folder) / "server.pem"
             write_private(both, _private(key) + certificate.public_bytes(_PEM))
             context.load_cert_chain(both)

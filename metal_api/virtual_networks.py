@@ -96,7 +96,7 @@ def create_virtual_network(call: Call) -> Reply:
             read.problems.append(f"Vxlan must be between {CHOSEN.start} and {CHOSEN.stop - 1}")
         elif metro is not None and world.store[VirtualNetwork].first("vxlan", (project.id, metro.code, vxlan)):
             read.problems.append("Vxlan has already been taken")
-    quota = world.settings["quotas"]["virtual_networks"]
+    quota = world.policy.quota("virtual_networks")
     if quota is not None and world.store[VirtualNetwork].count("project", project.id) >= quota:
         read.problems.append(f"Virtual networks quota of {quota} for this project has been reached")
     read.fail()

@@ -114,7 +114,7 @@ def _gateway(world: World, vrf: Vrf, next_hop: str) -> MetalGateway | None:
 
 
 async def run_route(world: World, id_: str) -> None:
-    await world.sleep("vrf_route")
+    await world.policy.pause("vrf_route")
     route = world.store[VrfRoute].get(id_)
     if route is None:
         return

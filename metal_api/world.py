@@ -5,44 +5,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from metal_api.accounts.record import ApiKey, User
-from metal_api.catalogue.data import catalogue
-from metal_api.core.clock import Clock
-from metal_api.core.database import Database
+from metal_api.core.database import Database, SqliteDatabase
 from metal_api.core.machines import Machines
-from metal_api.core.settings import Stock
-from metal_api.core.store import Observer
-from metal_api.core.world import Environment, World
+from metal_api.core.policy import Policy
+from metal_api.core.resource import Resource
+from metal_api.core.store import Observer, Store
+from metal_api.core.world import STATE, Environment, World
 from metal_api.first_start import Owner, first_start
 from metal_api.resources import RESOURCES
 
 
 class MetalWorld(World):
-    """The world with all resources.
+    """The world with all resources of a server.
 
-    ``state_dir``: folder for metal.sqlite. ``owner``: the first user. ``database``: see :class:`World`.
+    ``state_dir``: folder for metal.sqlite. ``owner``: the first user. ``database``: of the records, None for metal.sqlite, where changes
+    survive a power failure. ``observe``: of the store, from the first change on. ``policy`` and ``resources``: those of a rack by default;
+    ``store_type``: the class of the store.
 
     Call :meth:`start` on the running loop before the first request and :meth:`close` at the end; the caller closes ``machines``.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of the sandbox, as in World
+    def __init__(  # noqa: PLR0913 - the parts of a server
         self,
         state_dir: Path,
-        clock: Clock,
         machines: Machines,
         *,
         environment: Environment,
         owner: Owner,
         database: Database | None = None,
         observe: Observer | None = None,
+        policy: Policy | None = None,
+        resources: Sequence[Resource] = RESOURCES,
+        store_type: type[Store] = Store,
     ) -> None:
-        kinds = [kind for each in RESOURCES for kind in each.kinds]
-        stock = Stock(catalogue().metros, catalogue().plans)
-        super().__init__(state_dir, clock, machines, environment=environment, kinds=kinds, stock=stock, database=database, observe=observe)
+        state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        database = database or SqliteDatabase(state_dir / STATE, is_durable=True)
+        store = store_type(database, [kind for each in resources for kind in each.kinds])
+        store.observe = observe
+        super().__init__(store, machines, environment, policy or Policy())
+        self.resources = tuple(resources)
         first_start(self, owner)
-        for each in RESOURCES:
+        for each in resources:
             self.add(each.service(self) if each.service is not None else None, each.on_erase, each.blockers)
 
     @property
@@ -56,13 +63,7 @@ class MetalWorld(World):
         return next(iter(self.store[User])).project_id
 
     async def start(self) -> None:
-        """Continue all pending operations, and restore the simulated devices that were on."""
-        for each in RESOURCES:
+        """Continue all pending operations, and restore the machines that were on."""
+        for each in self.resources:
             if each.resume is not None:
                 await each.resume(self)
-
-    def settings_changed(self, groups: set[str]) -> None:
-        super().settings_changed(groups)
-        for each in RESOURCES:
-            if each.settings_changed is not None:
-                each.settings_changed(self, groups)

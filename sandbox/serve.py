@@ -38,20 +38,17 @@ from starlette.types import ASGIApp
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.building import cache_root
-from metal_api.core.clock import Clock
-from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.database import UnusableError
 from metal_api.core.machines import Attachment, Machines
-from metal_api.core.world import Environment
-from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.ports.rules import attachment
 from metal_api.running import Runnable, run
 from metal_api.servers import Servers
 from metal_api.state_folder import StartError, locked
 from metal_api.tls import CertificateAuthority
-from metal_api.world import MetalWorld
 from sandbox import qemu
+from sandbox.clock import Clock
+from sandbox.control import PATH as CONTROL_PATH
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC, private_network
@@ -60,7 +57,8 @@ from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.machines.with_servers import WithServers
-from sandbox.metal_control import control_app
+from sandbox.metal.control import control_app
+from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from sandbox.networks import IDENTITY, NetworkError, Networks
 from sandbox.openshift import (
     Binaries,
@@ -279,7 +277,7 @@ class Sandbox(Runnable):
         self._options = options
         self._identity = identity
         self._programs = programs
-        self.world: MetalWorld | None = None
+        self.world: SandboxWorld | None = None
         self._ca_file = Path()
         self._trusted: Path | None = None
         self._public_ca_file = Path()
@@ -303,7 +301,7 @@ class Sandbox(Runnable):
             (identity.address, identity.ports["outside"]), self._public_ca_file.read_bytes(), lambda: self._setting("outside", "open")
         )
         factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
-        ca = await asyncio.to_thread(CertificateAuthority, state / "tls")
+        ca = await asyncio.to_thread(CertificateAuthority, state / "tls", "Sandbox Metal API")
         announcements = Announcements()
         simulated = SimulatedMachines(
             state,
@@ -320,11 +318,11 @@ class Sandbox(Runnable):
         )
         machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)
         self._ends("machines", machines.close)
-        world = MetalWorld(
+        world = SandboxWorld(
             state,
             clock,
             machines,
-            environment=Environment(
+            environment=environment_of_sandbox(
                 boot_url=identity.url("boot"),
                 metadata_url=identity.url("metadata"),
                 public_network=identity.machine_network,
@@ -366,7 +364,7 @@ class Sandbox(Runnable):
         return attachment(self.world, device_id) if self.world is not None else Attachment()
 
     async def _serve_images(
-        self, world: MetalWorld, outside: Outside, removed: registry.Removed, ca: CertificateAuthority, public: CertificateAuthority
+        self, world: SandboxWorld, outside: Outside, removed: registry.Removed, ca: CertificateAuthority, public: CertificateAuthority
     ) -> None:
         """Start the registries of the outside and of the data centre, and the proxy between them."""
         identity = self._identity
@@ -394,7 +392,7 @@ class Sandbox(Runnable):
             await proxy.open(address, port)
         self._ends("proxy", proxy.close)
 
-    async def _serve_consoles(self, world: MetalWorld) -> None:
+    async def _serve_consoles(self, world: SandboxWorld) -> None:
         state = self._options.state
         consoles = SerialConsoles(world, state / "machines", state / "sos_host_key")
         with self._listening("sos") as (address, port):

@@ -92,7 +92,7 @@ def render_project(view: Rendering, project: Project, include: Include) -> JSON:
         "customdata": project.customdata,
         "backend_transfer_enabled": project.backend_transfer_enabled,
         "bgp_config": {"href": f"{view.base}/projects/{project.id}/bgp-config"},
-        "max_devices": view.world.settings["quotas"]["plans"] or {},
+        "max_devices": view.world.policy.plan_quotas(),
         "network_status": {},
         "organization": view.part(include, "organization", organization),
         "payment_method": {"href": f"#{project.payment_method_id or organization.id}"},

@@ -36,9 +36,9 @@ def operating_system_part(view: Rendering, include: Include, system: OperatingSy
 
 
 def metros_of(world: World, plan: Plan) -> tuple[Metro, ...]:
-    """Return where a plan exists: in the metros of its servers, or everywhere if it is simulated."""
+    """Return where a plan exists: in the metros of its servers, or everywhere if it needs none."""
     codes = world.metros_of_servers.get(plan.slug)
-    if codes is None and not world.environment.is_simulated:
+    if codes is None and world.environment.has_only_servers:
         return ()
     return tuple(each for each in catalogue().metros.values() if codes is None or each.code in codes)
 

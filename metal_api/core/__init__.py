@@ -1,4 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code that all resources of the Metal API share: store, rendering, calls, errors, faults, journal, settings. Imports no resource."""
+"""Code that all resources of the Metal API share: store, rendering, calls, errors, filters, policy. Imports no resource."""

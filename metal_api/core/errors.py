@@ -9,7 +9,6 @@ public issue threads where one is known; the others are marked "ours".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,36 +58,3 @@ def forbidden() -> ApiError:
 def unauthorized() -> ApiError:
     """Ours except for its first word: the real text is not published, and a client searches for "Invalid" in it."""
     return ApiError(401, "Invalid authentication token")
-
-
-# Parts of the real service that the sandbox does not imitate -> their calls (regular expression on method and path). docs/sandbox.md has
-# the same table, with all calls of the vendor's OpenAPI text.
-MISSING = {
-    "interconnections and their virtual circuits: there is no other network to connect to": r"/connections\b|/virtual-circuits\b",
-    "the baseboard controllers of machines: a pretended machine has no screen and no sensors": r"/diagnostics/",
-    "traffic of single ports": r"/traffic$",
-    "dynamic BGP neighbours of metal gateways": r"/bgp-dynamic-neighbors\b",
-    "elastic addresses of metal gateways": r"/metal-gateways/[^/]+/ips\b",
-    "events of VRF routes": r"/routes/[^/]+/events$",
-    "reservations that customers buy themselves": r"/self-service/",
-    "prices of the past": r"/spot/prices/history$",
-    "billing, licences and transfers of projects": r"/(licenses|payment-methods|invoices|transfers)\b",
-    "support": r"/(support-requests|incidents)\b",
-    "how people are invited, sign up and sign in, and what roles they have": (
-        r"/(invitations|emails|otp|reset-password|verify-email|roles|members)\b|(POST|PUT|PATCH) /users$|(PUT|PATCH|DELETE) /memberships/"
-    ),
-    "volumes: storage that could be attached to devices was gone long before": r"/(storage|volumes)\b",
-}
-
-
-def not_imitated(method: str, path: str) -> ApiError | None:
-    """Return the error (ours) for a call of the real service that the sandbox does not imitate, None for other calls."""
-    for what, pattern in MISSING.items():
-        if re.search(pattern, f"{method} {path}"):
-            return ApiError(501, f"This Metal API has no {what} ({method} {path}): docs/sandbox.md lists what is missing.")
-    return None
-
-
-def unknown(method: str, path: str) -> ApiError:
-    """Return the error (ours) for a call that may or may not exist at the real service."""
-    return ApiError(501, f"This Metal API has no {method} {path}: docs/sandbox.md lists what is missing.")

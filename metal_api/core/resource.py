@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The interface of a resource of the Metal API. ``metal_api/resources.py`` lists all resources."""
+"""The interface of a resource of the Metal API. ``metal_api/resources.py`` lists those of a rack."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from metal_api.core.world import World
 class Resource:
     """``service``: creates the object that the resource has besides its records (``world.service``).
 
-    ``resume``: continues the operations that the end of the sandbox interrupted. ``settings_changed``: gets the names of the changed
-    groups. ``on_erase``: deletes the records that belong to a record of another resource. ``blockers``: what blocks the deletion of a
-    record of another resource, as a text, empty for nothing. Both by the class of that record.
+    ``resume``: continues the operations that the end of the server interrupted. ``on_erase``: deletes the records that belong to a record
+    of another resource. ``blockers``: what blocks the deletion of a record of another resource, as a text, empty for nothing. Both by the
+    class of that record.
     """
 
     routes: Sequence[Route] = ()
     kinds: Sequence[Kind[Any]] = ()
     service: Callable[[World], object] | None = None
     resume: Callable[[World], Awaitable[None]] | None = None
-    settings_changed: Callable[[World, set[str]], None] | None = None
     on_erase: Mapping[type[Record], Callable[[World, Any], None]] = field(default_factory=dict)
     blockers: Mapping[type[Record], Callable[[World, Any], str]] = field(default_factory=dict)
 

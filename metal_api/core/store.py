@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import time
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
@@ -147,6 +145,8 @@ class Change:
     new: JSON | None
 
 
+Undo = tuple[Table[Any], str, Record | None]
+"""Table, id and previous version of a record that was changed, None for one that was not there."""
 Observer = Callable[[Sequence[Change]], None]
 """Gets the changes of a transaction."""
 
@@ -171,11 +171,9 @@ class Store:
         self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
         self._tables: dict[type[Record] | str, Table[Any]] = {each.type: Table(each) for each in self._kinds.values()}
         self._tables |= {each.name: each for each in list(self._tables.values())}
-        self._undo: list[tuple[Table[Any], str, Record | None]] | None = None
+        self._undo: list[Undo] | None = None
         self._changed: dict[tuple[Table[Any], str], Record | None] = {}
         self._doubt: _Doubt | None = None
-        self._past: deque[tuple[float, Table[Any], str, Record | None]] = deque()
-        self._past_kept = 0.0
         self.observe: Observer | None = None
         self.failed: Callable[[], None] | None = None
         self.database = database
@@ -220,8 +218,7 @@ class Store:
         try:
             yield
             self._commit()
-            if self._past_kept:
-                self._remember(self._undo)
+            self._committed(self._undo)
         except BaseException as error:
             for table, id_, old in reversed(self._undo):
                 table.set(id_, old)
@@ -237,6 +234,13 @@ class Store:
         finally:
             self._undo = None
 
+    def _committed(self, undo: Sequence[Undo]) -> None:
+        """Do nothing: a store that keeps previous versions gets them here, at the end of a transaction."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Return the context of a call that only reads."""
+        return self.transaction()
+
     def _report(self, changes: Sequence[Change]) -> None:
         """Give changes to the observer. What is committed is neither undone nor answered as failed when the observer fails."""
         if self.observe is None:
@@ -246,7 +250,7 @@ class Store:
         except Exception:
             LOG.exception("changes are stored, and not reported")
 
-    def _changes(self, undo: list[tuple[Table[Any], str, Record | None]]) -> list[Change]:
+    def _changes(self, undo: list[Undo]) -> list[Change]:
         before: dict[tuple[Table[Any], str], Record | None] = {}
         for table, id_, old in undo:
             before.setdefault((table, id_), old)
@@ -272,32 +276,6 @@ class Store:
             for (table, id_), record in doubt.records.items():
                 table.set(id_, record)
             doubt.context.run(self._report, doubt.changes)
-
-    # The previous versions of recently changed records, for stale reads. Kept only if keep_past() was called with a duration.
-
-    def keep_past(self, seconds: float) -> None:
-        """Keep previous versions for this many real seconds; 0: do not keep them."""
-        self._past_kept = seconds
-        if not seconds:
-            self._past.clear()
-
-    @contextmanager
-    def as_of(self, seconds: float) -> Iterator[None]:
-        """Restore all tables, inside, to their state ``seconds`` (real) ago. For reads only: no writes and no await inside."""
-        since = time.monotonic() - seconds
-        recent = [each for each in self._past if each[0] > since]
-        undone = [(table, id_, table.set(id_, old)) for _when, table, id_, old in reversed(recent)]
-        try:
-            yield
-        finally:
-            for table, id_, new in reversed(undone):
-                table.set(id_, new)
-
-    def _remember(self, undo: list[tuple[Table[Any], str, Record | None]]) -> None:
-        now = time.monotonic()
-        while self._past and self._past[0][0] < now - self._past_kept:
-            self._past.popleft()
-        self._past.extend((now, *each) for each in undo)
 
     def put(self, record: R) -> R:
         """Add ``record``, or replace its earlier version."""

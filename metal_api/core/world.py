@@ -5,28 +5,21 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from metal_api.core import settings
-from metal_api.core.clock import Clock
-from metal_api.core.database import Database, SqliteDatabase
-from metal_api.core.errors import ApiError
-from metal_api.core.faults import Faults
-from metal_api.core.journal import Journal
+from starlette.responses import Response
+
 from metal_api.core.machines import Machines
-from metal_api.core.store import Kind, Observer, Record, Store
+from metal_api.core.policy import Policy
+from metal_api.core.requests import Filter, Observer, Requested
+from metal_api.core.store import Record, Store
 from metal_api.core.tasks import Tasks
 
-LOG = logging.getLogger(__name__)
-
-STATE = "metal.sqlite"
-JOURNAL = "journal.sqlite"
-"""In the state folder: the records, where they are not in PostgreSQL, and the requests."""
+STATE: Final = "metal.sqlite"
+"""In the state folder: the records, where they are not in PostgreSQL."""
 
 S = TypeVar("S")
 
@@ -50,9 +43,10 @@ class Environment:
 
     ``public_network``: for the public IPv4 addresses of devices and reservations; ``private_network``: for the private ones, which the
     vendor's service took from 10.0.0.0/8. Both may only change with a new state folder. ``networks``: code of a metro -> the network of its
-    servers. ``is_simulated``: plans without servers are simulated, and so are the networks between devices. ``boot_timeout``: real seconds
-    in which a server has to ask the boot service after it was switched on, else its provisioning has failed. ``rescue_script_url``: iPXE
-    script of the rescue system of servers, empty for none. ``has_agent``: whether the boot service has the agent that cleans disks.
+    servers. ``has_only_servers``: whether each device is a server; else the backend makes machines for plans without servers.
+    ``boot_timeout``: real seconds in which a server has to ask the boot service after it was switched on, else its provisioning has failed.
+    ``rescue_script_url``: iPXE script of the rescue system of servers, empty for none. ``has_agent``: whether the boot service has the
+    agent that cleans disks. ``console_domain``: of the hosts with serial consoles, empty for none. ``manual``: the page that refusals name.
     """
 
     boot_url: str
@@ -60,52 +54,32 @@ class Environment:
     public_network: str
     private_network: str
     networks: Mapping[str, MetroNetwork] = field(default_factory=dict)
-    is_simulated: bool = True
+    has_only_servers: bool = True
     boot_timeout: float = 1800
     rescue_script_url: str = ""
     has_agent: bool = False
+    console_domain: str = ""
+    manual: str = "docs/your-own-rack.md"
 
     @property
     def is_plain(self) -> bool:
         """Whether all devices are servers in plain networks."""
-        return bool(self.networks) and not self.is_simulated
+        return bool(self.networks) and self.has_only_servers
 
 
 class World:
-    """``kinds``: of all records. ``stock``: codes of metros and slugs of plans that settings may name.
+    """``filters``: of requests to the Metal API, the outermost first; ``observers``: of requests to all services."""
 
-    ``database``: of the records, None for ``metal.sqlite`` in the folder, where changes of servers that exist survive a power failure. The
-    journal is a file beside it: it is no state, and each request writes it. ``observe``: of the store, from the first change on.
-    """
-
-    def __init__(  # noqa: PLR0913 - the parts of the sandbox
-        self,
-        state_dir: Path,
-        clock: Clock,
-        machines: Machines,
-        *,
-        environment: Environment,
-        kinds: Iterable[Kind[Any]],
-        stock: settings.Stock,
-        database: Database | None = None,
-        observe: Observer | None = None,
-    ) -> None:
-        state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        database = database or SqliteDatabase(state_dir / STATE, is_durable=not environment.is_simulated)
-        self.clock = clock
+    def __init__(self, store: Store, machines: Machines, environment: Environment, policy: Policy) -> None:
+        self.store = store
         self.machines = machines
         self.environment = environment
-        self.store = Store(database, kinds)
-        self.store.observe = observe
-        self._local = SqliteDatabase(state_dir / JOURNAL)
-        self.journal = Journal(self._local.connection)
-        self.faults = Faults()
+        self.policy = policy
+        self.filters: list[Filter] = []
+        self.observers: list[Observer] = []
         self.tasks = Tasks()
         # Slug of a plan that has servers -> codes of their metros.
         self.metros_of_servers: dict[str, frozenset[str]] = {}
-        self._stock = stock
-        self.settings = self._kept_settings()
-        self.store.keep_past(self.read_lag)
         self._services: dict[type[Any], Any] = {}
         self._on_erase: dict[type[Record], list[Callable[[Any, Any], None]]] = {}
         self._blockers: dict[type[Record], list[Callable[[Any, Any], str]]] = {}
@@ -139,48 +113,15 @@ class World:
         """Return what still uses a record and blocks its deletion, as texts with counts."""
         return [text for each in self._blockers.get(type(record), []) if (text := each(self, record))]
 
+    def record_request(self, requested: Requested, answer: Response) -> None:
+        """Give the answer to a request to all observers."""
+        for each in self.observers:
+            each(requested, answer)
+
     async def close(self) -> None:
-        """End all background tasks, and close the databases."""
+        """End all background tasks, and close the database."""
         await self.tasks.close()
         self.store.close()
-        self._local.close()
-
-    def change_settings(self, change: dict[str, Any]) -> None:
-        """Change settings. Raises 422 for invalid ones, and then changes nothing."""
-        self._set(settings.merged(self.settings, change, self._stock), set(change))
-
-    def reset_settings(self) -> None:
-        """Restore the defaults of all settings."""
-        self._set(settings.merged(settings.DEFAULTS, {}, self._stock), {"capacity", "spot"})
-
-    def _set(self, changed: dict[str, Any], groups: set[str]) -> None:
-        self.store.write_value("settings", changed)
-        self.settings = changed
-        self.settings_changed(groups)
-
-    def settings_changed(self, groups: set[str]) -> None:
-        self.store.keep_past(self.read_lag)
-
-    def _kept_settings(self) -> dict[str, Any]:
-        kept = self.store.read_value("settings") or {}
-        try:
-            return settings.merged(settings.DEFAULTS, kept, self._stock)
-        except ApiError as problem:
-            LOG.warning("the settings of the last start are not used: %s", problem)
-            return settings.merged(settings.DEFAULTS, {}, self._stock)
-
-    @property
-    def read_lag(self) -> float:
-        """The age of the state that reads return, in real seconds."""
-        return float(self.settings["stale_reads"]["seconds"]) / self.clock.speed
-
-    def duration(self, name: str) -> float:
-        """Return a duration in simulated seconds."""
-        return float(self.settings["durations"][name])
-
-    async def sleep(self, name: str) -> None:
-        """Sleep for the duration of this name."""
-        await self.clock.sleep(self.duration(name))
 
     @staticmethod
     def now() -> str:

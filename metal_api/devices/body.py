@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from metal_api import spot_prices, userdata
+from metal_api import userdata
 from metal_api.accounts.members import members
 from metal_api.accounts.record import Project
 from metal_api.capacity import Capacity
@@ -44,7 +44,7 @@ _NO_SPACE = (  # real
 
 
 class DeviceBody(Body):
-    """Reads the body of a create or update of a device; also one of a batch or of a spot market request."""
+    """Reads the body of a create or update of a device; also one of a batch."""
 
     def __init__(self, world: World, body: Mapping[str, Any]) -> None:
         super().__init__(body)
@@ -162,12 +162,15 @@ class DeviceBody(Body):
         elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in requested.items()):
             self.problems.append(_NO_STOCK)
 
-    def spot_price(self, plan: Plan | None, metro: Metro | None) -> float | None:
-        """Return the bid for a spot instance, which must be at least the current price of its plan and metro."""
+    def spot_price(self, plan: Plan | None, metro: Metro | None, *, is_server: bool) -> float | None:
+        """Return the bid for a spot instance, which must be at least the current price of its plan and metro. Servers have no price."""
         bid = amount(self._body.get("spot_price_max"))
         if not self._body.get("spot_instance") or plan is None or metro is None:
             return bid
-        price = spot_prices.price(self._world, metro.code, plan.slug)
+        price = None if is_server else self._world.policy.spot_price(metro.code, plan.slug)
+        if price is None:
+            self.problems.append(f"Spot instance is not available: there is no spot market for {plan.slug}")
+            return None
         if bid is None or bid <= 0:
             self.problems.append("Spot price max must be greater than 0")
             return None

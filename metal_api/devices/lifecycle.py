@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lifecycle of devices: one background task per device with a pending operation.
 
-A device's record has this operation (``pending``) and its progress, so that a sandbox that was killed continues it. States and their order:
+A device's record has this operation (``pending``) and its progress, so that a server that was killed continues it. States and their order:
 vendor's OpenAPI text; events: recorded answers.
 """
 
@@ -60,7 +60,7 @@ class Lifecycle:
         self._booted: dict[str, asyncio.Event] = {}
 
     async def resume(self) -> None:
-        """Restore the simulated devices and continue all pending operations, at the start of the sandbox."""
+        """Restore the machines that were on and continue all pending operations, at the start of the server."""
         for device in list(self._store[Device]):
             if device.machine == "on" and device.pending != "deprovision":
                 try:
@@ -155,7 +155,7 @@ class Lifecycle:
         if device.state == "deprovisioning":
             return
         record_event(self._world, device, "instance.terminated", why)
-        # An interrupted provisioning may have started a simulated device of which the record has no trace yet.
+        # An interrupted provisioning may have started a machine of which the record has no trace yet.
         interrupted = device.state in {"queued", "provisioning"}
         self.begin(replace(device, state="deprovisioning"), "deprovision", interrupted=interrupted)
 
@@ -224,7 +224,7 @@ class Lifecycle:
                     )
 
     async def _sleep(self, name: str) -> None:
-        await self._world.sleep(name)
+        await self._world.policy.pause(name)
 
     def _now(self, device: Device) -> Device:
         """Return the current version of the device, which requests may have changed during a sleep."""
@@ -249,11 +249,7 @@ class Lifecycle:
                 found = [each.address for each in self._store[Assignment].by("device", device.id)]
                 listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
                 self.record_progress(device, "provisioning.102", f"Network configured with addresses {listed}")
-        fault = self._world.faults.for_provisioning(device.hostname)
-        if fault is not None:
-            with self._store.transaction():
-                self._fail(self._now(device), str(fault.body or "Provisioning failed"))
-            return
+        await self._world.policy.before_install(device.id)
         if "provisioning.103" not in self._now(device).progress:
             await self._sleep("configuration")
             with self._store.transaction():
@@ -329,7 +325,7 @@ class Lifecycle:
             record_event(self._world, device, "power.201", "Power operation started")
             await self._sleep(duration)
             if device.machine == "none" and device.server_id is None:
-                # Seeded without a simulated device: only the record changes.
+                # A record without a machine: only the record changes.
                 changes.pop("machine", None)
             else:
                 await work
@@ -346,15 +342,7 @@ class Lifecycle:
                 await self._sleep(duration)
                 with self._store.transaction():
                     self.record_progress(self._now(device), type_)
-        fault = self._world.faults.for_provisioning(device.hostname)
-        if fault is not None:
-            is_on = self._now(device).machine == "on"
-            if is_on:
-                await self._world.machines.power_off(device.id)
-            with self._store.transaction():
-                failing = self._now(device)
-                self._fail(replace(failing, machine="off") if is_on else failing, str(fault.body or "Reinstallation failed"))
-            return
+        await self._world.policy.before_install(device.id)
         keep = bool(device.pending_options.get("preserve_data"))
         await self._world.machines.reinstall(self.hardware(self._now(device)), keep_disks=keep)
         await self._until_booted(device)
@@ -368,7 +356,7 @@ class Lifecycle:
             self.erase(self._now(device))
 
     def abandon(self, device: Device) -> None:
-        """Erase a device whose project is deleted, and remove the simulated device in the background; in a transaction."""
+        """Erase a device whose project is deleted, and remove its machine in the background; in a transaction."""
         self.erase(device, is_removed=False)
         if device.server_id is not None:
             self._world.tasks.spawn(device.id, self._remove_abandoned(device.id))

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Orders and deletes devices, for a call, a batch or a spot market request."""
+"""Orders and deletes devices, for a call, a batch or another resource."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from metal_api.servers import Server, Servers
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:
-    quotas, there = world.settings["quotas"], world.store[Device].by("project", project.id)
-    if quotas["devices"] is not None and len(there) >= quotas["devices"]:
-        read.problems.append(f"Devices quota of {quotas['devices']} for this project has been reached")
-    quota = (quotas["plans"] or {}).get(plan.slug) if plan else None
+    most, there = world.policy.quota("devices"), world.store[Device].by("project", project.id)
+    if most is not None and len(there) >= most:
+        read.problems.append(f"Devices quota of {most} for this project has been reached")
+    quota = world.policy.plan_quotas().get(plan.slug) if plan else None
     if plan and quota is not None and sum(device.plan == plan.slug for device in there) >= quota:
         read.problems.append(f"Devices quota of {quota} {plan.slug} for this project has been reached")
 
@@ -47,9 +47,7 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
     addresses = read.plain_addresses(metro) if is_plain and metro is not None else read.addresses(project, system, metro)
     if is_plain:
         read.on_plain_server(plan, system)
-    if server is not None and attributes.get("spot_instance"):
-        read.problems.append(f"Spot instance is not available: there is no spot market for {server.plan}")
-    bid = read.spot_price(plan, metro)
+    bid = read.spot_price(plan, metro, is_server=server is not None)
     read.features(plan)
     _heed_quotas(read, world, project, plan)
     storage = read.storage()
@@ -83,7 +81,7 @@ def order(world: World, body: dict[str, Any], project: Project, *, user_id: str,
 
 
 def _server(world: World, plan: Plan | None, metro: Metro | None, reservation: HardwareReservation | None) -> Server | None:
-    """Return the server for an order, None for a simulated machine; missing ones are reported with the metro."""
+    """Return the server for an order, None for a machine of the backend; missing ones are reported with the metro."""
     if reservation is not None:
         return world.store[Server].get(reservation.id)
     if plan is None or metro is None or not world.service(Servers).provides(plan.slug):

@@ -73,8 +73,7 @@ def render_device(view: Rendering, device: Device, include: Include) -> JSON:
         "hardware_reservation": view.part(include, "hardware_reservation", reservation) if reservation is not None else None,
         "firmware_set_id": None,
         "root_password": shown_password(device),
-        # Servers have consoles at their BMCs only.
-        "sos": f"sos.{metro.facility}.platformequinix.com" if view.world.environment.is_simulated else "",
+        "sos": f"sos.{metro.facility}.{domain}" if (domain := view.world.environment.console_domain) else "",
         "spot_instance": device.spot_instance,
         "spot_price_max": device.spot_price_max,
         "termination_time": device.termination_time,

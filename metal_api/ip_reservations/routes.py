@@ -65,10 +65,8 @@ def request_reservation(call: Call) -> Reply:
     metro = one_place(call, read) if type_ == "public_ipv4" else None
     read.fail()
     assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
-    quota = world.settings["quotas"][type_]
     held = sum(each.quantity for each in _held(world, project.id, type_))
-    most = world.settings["approval"]["addresses_at_once"]
-    approved = (quota is None or held + quantity <= quota) and (most is None or quantity <= most)
+    approved = world.policy.grants(type_, held, quantity)
     if not approved and call.flag("fail_on_approval_required"):
         # Ours: the real text is not published.
         raise unprocessable(f"IP quota exceeded: {quantity} more {type_} addresses need approval for this project, which has {held} now")
@@ -119,15 +117,12 @@ def decide(world: World, reservation: Reservation, *, approved: bool) -> Reserva
 
 
 async def wait_for_decision(world: World, id_: str) -> None:
-    """Decide a request after the time in the settings; without one, the control API decides."""
-    seconds = world.settings["approval"]["seconds"]
-    if seconds is None:
-        return
-    await world.clock.sleep(seconds)
+    """Decide a pending request as the policy does, unless the decision is made elsewhere."""
+    approved = await world.policy.decision()
     reservation = world.store[Reservation].get(id_)
-    if reservation is not None and reservation.state == "pending":
+    if approved is not None and reservation is not None and reservation.state == "pending":
         with world.store.transaction():
-            decide(world, reservation, approved=world.settings["approval"]["granted"])
+            decide(world, reservation, approved=approved)
 
 
 def _found(call: Call) -> Reservation | Assignment:

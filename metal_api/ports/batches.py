@@ -93,7 +93,7 @@ def create_batch(call: Call) -> Reply:
 async def run(world: World, batch_id: str) -> None:
     """Apply a batch: all changes or none. A deleted port deletes its batches."""
     for state in ("in_progress", "completed"):
-        await world.clock.sleep(world.duration("vlan_batch") / 2)
+        await world.policy.pause("vlan_batch", share=0.5)
         batch = world.store[VlanBatch].get(batch_id)
         if batch is None:
             return

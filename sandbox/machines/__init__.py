@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import httpx
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Attachment, Hardware
+from sandbox.clock import Clock
 
 
 class MachineHTTP(Protocol):

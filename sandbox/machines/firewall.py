@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 
 CONF: Final = "/etc/node-firewall.conf"
 PROGRAM: Final = "/usr/local/bin/node-firewall"

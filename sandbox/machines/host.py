@@ -26,8 +26,8 @@ from typing import Any
 
 import httpx
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Attachment, AttachmentOf, Hardware
+from sandbox.clock import Clock
 from sandbox.loopback import is_private
 from sandbox.machines import elastic
 from sandbox.machines.announcements import Announcements

@@ -24,7 +24,7 @@ from typing import Any, cast
 
 import httpx
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 from sandbox.machines.network import BoundHTTP
 
 Config = dict[str, Any]

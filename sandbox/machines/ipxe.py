@@ -20,7 +20,7 @@ from typing import NoReturn, Protocol
 
 import httpx
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 
 CHAIN_DEPTH = 16
 REDIRECTS = 10

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import httpx
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import AttachmentOf, Hardware
+from sandbox.clock import Clock
 from sandbox.machines import SystemFactory
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 import httpx
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 from sandbox.machines import MachineHTTP
 from sandbox.openshift import machine_config_server, node_files, pki, resources
 from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object

@@ -19,7 +19,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from metal_api.core.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Given
 from sandbox.openshift import pki
 from sandbox.openshift.cluster import REQUESTS_OUTLIVED, Cluster, Clusters
 

@@ -29,7 +29,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from metal_api.core.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Given
 from sandbox.openshift.installer import catalogue, images
 
 RELEASE_REPOSITORY: Final = "openshift/release-images"

@@ -14,7 +14,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from metal_api.core.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Given
 from sandbox.openshift import resources
 from sandbox.openshift.cluster import PASSING_FAILURES, Cluster, Clusters
 from sandbox.openshift.installer import catalogue

@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 from sandbox.openshift import backup
 from sandbox.openshift.api import APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets

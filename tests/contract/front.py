@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 from websocket import ABNF, frame_buffer
 
-from metal_api.core.faults import Fault, Faults
+from sandbox.metal.faults import Fault, Faults
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 

@@ -14,17 +14,18 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
-from metal_api.core.clock import Clock
-from metal_api.core.control import PATH as CONTROL_PATH
-from metal_api.core.control import Call, Endpoint
+from metal_api.app import create_boot_app, create_machines_app, create_metadata_app, create_metal_app
+from metal_api.boot import BootMedia
 from metal_api.core.machines import Hardware
 from metal_api.core.world import Environment
-from metal_api.first_start import of_sandbox
 from metal_api.listener import Listener
 from metal_api.world import MetalWorld
+from sandbox.clock import Clock
+from sandbox.control import PATH as CONTROL_PATH
+from sandbox.control import Call, Endpoint
 from sandbox.loopback import PUBLIC, private_network
-from sandbox.metal_control import control_app
+from sandbox.metal.control import control_app
+from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from tests.ports import free_ports
 from tests.postgres import Postgres, postgres
 
@@ -113,14 +114,13 @@ async def serving(apps: dict[int, ASGIApp]) -> AsyncIterator[None]:
 
 
 @dataclass
-class Sandbox:
-    """A running one. ``api`` speaks the Metal API as its first user, ``control`` the control path."""
+class Api:
+    """A running Metal API. ``api`` speaks it as its first user."""
 
     world: MetalWorld
     machines: ScriptedMachines
     url: str
     api: httpx.AsyncClient
-    control: httpx.AsyncClient
     boot_url: str
     metadata_url: str
 
@@ -161,15 +161,23 @@ class Sandbox:
         texts: list[str] = answer.json()["errors"]
         return texts
 
+    def state(self, id_: str) -> str:
+        device = self.world.store["devices"].get(id_)
+        return device.state if device is not None else "gone"
+
+
+@dataclass
+class Sandbox(Api):
+    """That of a sandbox. ``control`` speaks the control API."""
+
+    world: SandboxWorld
+    control: httpx.AsyncClient
+
     async def seed(self, count: int, **body: Any) -> list[str]:
         answer = await self.control.post("/devices", json={"count": count, **body})
         assert answer.status_code == 201, answer.text
         ids: list[str] = answer.json()["ids"]
         return ids
-
-    def state(self, id_: str) -> str:
-        device = self.world.store["devices"].get(id_)
-        return device.state if device is not None else "gone"
 
 
 @asynccontextmanager
@@ -209,11 +217,11 @@ async def sandbox_in(
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
     machines = machines or ScriptedMachines()
     machines.boot_url = boot_url
-    world = MetalWorld(
+    world = SandboxWorld(
         state,
         Clock(speed),
         machines,
-        environment=Environment(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), **environment),
+        environment=environment_of_sandbox(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), **environment),
         owner=of_sandbox(seed),
     )
     apps = {
@@ -224,7 +232,25 @@ async def sandbox_in(
     async with serving(apps), clients(url, world.token, hooks) as (api, control):
         await world.start()
         try:
-            yield Sandbox(world, machines, url, api, control, boot_url, metadata_url)
+            yield Sandbox(world, machines, url, api, boot_url, metadata_url, control)
+        finally:
+            await machines.close()
+            await world.close()
+
+
+@asynccontextmanager
+async def rack_of(state: Path, machines: ScriptedMachines, **environment: Any) -> AsyncIterator[Api]:
+    """A Metal API server as a rack has it. ``environment``: fields of :class:`metal_api.core.world.Environment`."""
+    port, boot_port = free_ports(2)
+    url, boot_url = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{boot_port}"
+    machines.boot_url = boot_url
+    fields = Environment(boot_url, boot_url, "192.0.2.0/24", "198.51.100.0/24", **environment)
+    world = MetalWorld(state, machines, environment=fields, owner=of_sandbox(1))
+    apps = {port: create_metal_app(world), boot_port: create_machines_app(world, BootMedia(state))}
+    async with serving(apps), clients(url, world.token, []) as (api, _control):
+        await world.start()
+        try:
+            yield Api(world, machines, url, api, boot_url, boot_url)
         finally:
             await machines.close()
             await world.close()

@@ -15,7 +15,8 @@ import httpx
 from equinix.services import metalv1  # type: ignore[import-untyped] # shipped without type information by its authors
 from starlette.routing import compile_path
 
-from metal_api.app import ROUTES, normal_path
+from metal_api.app import normal_path
+from sandbox.metal.resources import ROUTES
 
 # Calls of older clients and hrefs that the vendor's text of 2026, from which the models were made, does not have (any more).
 OLDER = {

@@ -17,9 +17,10 @@ from starlette.routing import Route
 
 from metal_api import boot
 from metal_api.boot import BootMedia, create_boot_app
-from metal_api.core.world import Environment, MetroNetwork
+from metal_api.core.world import MetroNetwork
 from metal_api.events import Event
 from metal_api.servers import FoundServer, Servers
+from sandbox.metal.world import environment_of_sandbox
 from tests.metal_api.conftest import Sandbox, machine_client, serving
 from tests.ports import free_ports
 
@@ -39,7 +40,7 @@ async def asked(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     ironic_port, boot_port = free_ports(2)
     environment = sandbox.world.environment
-    monkeypatch.setattr(sandbox.world, "environment", Environment(environment.boot_url, "", "", "", networks={METRO: NETWORK}))
+    monkeypatch.setattr(sandbox.world, "environment", environment_of_sandbox(environment.boot_url, "", "", "", networks={METRO: NETWORK}))
     found = [FoundServer(f"node-{n}", f"u-{n}", "c3.small.x86", METRO, (f"52:54:00:00:00:0{n}",)) for n in ("a", "b")]
     sandbox.world.service(Servers).refresh(found)
     media = BootMedia(tmp_path / "ipxe.iso", agent=tmp_path, ironic_url=f"http://127.0.0.1:{ironic_port}")

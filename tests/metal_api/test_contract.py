@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metal_api.app import ROUTES
-from metal_api.core.errors import MISSING
+from metal_api.absent import MISSING
+from sandbox.metal.resources import ROUTES
 from tests.metal_api import contract
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.walk import walk

@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from metal_api.capacity import Capacity
-from metal_api.core.control import INDEX, Call
-from metal_api.core.faults import FIELDS as FAULT_FIELDS
-from metal_api.core.settings import DEFAULTS, HELP
-from sandbox.metal_control import CALLS
+from sandbox.control import INDEX, Call
+from sandbox.metal.control import CALLS
+from sandbox.metal.faults import FIELDS as FAULT_FIELDS
+from sandbox.metal.settings import DEFAULTS, HELP
 from sandbox.openshift import registry
 from sandbox.openshift.passing_time import CALL as DAYS
 from sandbox.openshift.upgrade import CALL as UPGRADE

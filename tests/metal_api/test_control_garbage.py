@@ -13,8 +13,8 @@ import pytest
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.core.bodies import LARGEST_UNKNOWN
-from metal_api.core.control import PATH, Call
-from sandbox.metal_control import CALLS, control_app
+from sandbox.control import PATH, Call
+from sandbox.metal.control import CALLS, control_app
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.test_garbage import GARBAGE, spoilt
 

@@ -12,11 +12,12 @@ import pytest
 from metal_api.__main__ import main
 from metal_api.catalogue.data import Catalogue, Plan, catalogue, own_metro, use
 from metal_api.core.machines import Hardware
-from metal_api.core.world import Environment, MetroNetwork
+from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.serve import load_rack, rack_in_force
 from metal_api.servers import FoundServer, Server, Servers
 from metal_api.state_folder import StartError, locked
+from sandbox.metal.world import environment_of_sandbox
 from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, sandbox_in
 
 PLAN = Plan(
@@ -61,7 +62,11 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
 
     def in_rack(sandbox: Sandbox, networks: dict[str, MetroNetwork], *found: FoundServer) -> None:
         environment = sandbox.world.environment
-        monkeypatch.setattr(sandbox.world, "environment", Environment(environment.boot_url, "", "", "", networks=networks, boot_timeout=60))
+        monkeypatch.setattr(
+            sandbox.world,
+            "environment",
+            environment_of_sandbox(environment.boot_url, "", "", "", networks=networks, boot_timeout=60),
+        )
         sandbox.world.service(Servers).refresh(found)
 
     async with sandbox_in(tmp_path, strict=False) as sandbox:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from metal_api.core.clock import Clock
 from metal_api.ironic.client import IronicClient
 from metal_api.ironic.machines import IronicMachines
+from sandbox.clock import Clock
 from tests.metal_api.conftest import Sandbox
 
 

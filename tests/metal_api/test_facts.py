@@ -7,7 +7,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from metal_api.app import ROUTES
+from sandbox.metal.resources import ROUTES
 from tests.metal_api.conftest import NO_TLS, Sandbox
 from tests.metal_api.objects import everything, filled
 from tests.metal_api.test_garbage import BODIES

@@ -12,9 +12,10 @@ import pytest
 from metal_api.app import create_machines_app
 from metal_api.boot import BootMedia
 from metal_api.core.neighbors import mac_of
-from metal_api.core.world import Environment, MetroNetwork
+from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import SERVER_BOOTS, Lifecycle
 from metal_api.servers import FoundServer, Servers
+from sandbox.metal.world import environment_of_sandbox
 from tests.metal_api.conftest import Sandbox, machine_client, serving
 from tests.ports import free_port
 
@@ -43,7 +44,7 @@ async def network(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     """A device in provisioning whose server boots now."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    monkeypatch.setattr(sandbox.world, "environment", Environment(url, url, "", "", networks={METRO: NETWORK}, boot_timeout=60))
+    monkeypatch.setattr(sandbox.world, "environment", environment_of_sandbox(url, url, "", "", networks={METRO: NETWORK}, boot_timeout=60))
     found = FoundServer("5f6e9a00-0000-4000-8096-000000000001", "r1-u1", PLAN, METRO, MACS)
     sandbox.world.service(Servers).refresh([found])
     sandbox.machines.boots = False

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from metal_api.app import ROUTES
+from sandbox.metal.resources import ROUTES
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.objects import everything, filled
 from tests.metal_api.test_garbage import BODIES, GARBAGE, QUERY, Thrower, _paths, _with, thrower

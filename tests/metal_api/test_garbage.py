@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from metal_api.app import ROUTES, create_metal_app
+from metal_api.app import create_metal_app
+from sandbox.metal.resources import ROUTES
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.contract import check
 from tests.metal_api.objects import ORDER, REQUEST, everything, filled

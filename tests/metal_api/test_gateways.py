@@ -32,7 +32,7 @@ async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> Non
     assert [each["id"] for each in shown["metal_gateways"]] == [made["id"]]
     assert await sandbox.errors("DELETE", f"/ips/{block['id']}") == ["Cannot delete an IP reservation that is used by a metal gateway"]
     # Also after the time that an activation takes.
-    await sandbox.world.sleep("gateway")
+    await sandbox.world.policy.pause("gateway")
     assert (await sandbox.api.get(f"/metal-gateways/{made['id']}")).json()["state"] == "ready"
     deleted = await sandbox.api.delete(f"/metal-gateways/{made['id']}")
     assert (deleted.status_code, deleted.json()["state"]) == (202, "deleting")

@@ -53,8 +53,8 @@ async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path:
     [
         ("POST", "/projects/x/connections", "interconnections"),
         ("POST", "/connections/x/ports/y/virtual-circuits", "virtual circuits"),
-        ("GET", "/devices/x/diagnostics/screenshot", "has no screen"),
-        ("GET", "/devices/x/diagnostics/health/rollup", "no sensors"),
+        ("GET", "/devices/x/diagnostics/screenshot", "no baseboard controllers"),
+        ("GET", "/devices/x/diagnostics/health/rollup", "screens and sensors"),
         ("GET", "/market/spot/prices/history", "prices of the past"),
         ("GET", "/invoices/x", "billing"),
     ],

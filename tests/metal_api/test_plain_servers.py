@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from metal_api.absent import EMPTY
+from metal_api.accounts.record import Organization
 from metal_api.catalogue import data
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
-from tests.metal_api.conftest import Sandbox, ScriptedMachines, sandbox_in
+from sandbox.metal.settings import DEFAULTS
+from tests.metal_api.conftest import Api, ScriptedMachines, rack_of
 
 PLAN, METRO = "c3.small.x86", "da"
 SERVER = FoundServer("5f6e9a00-0000-4000-8077-000000000001", "r1-u1", PLAN, METRO, ("52:54:00:77:00:01", "52:54:00:77:00:02"))
@@ -34,23 +37,23 @@ class ServerMachines(ScriptedMachines):
 
 
 @asynccontextmanager
-async def rack_in(state: Path, **environment: Any) -> AsyncIterator[Sandbox]:
+async def rack_in(state: Path, **environment: Any) -> AsyncIterator[Api]:
     """A Metal API of a rack with the server :data:`SERVER`."""
     machines = ServerMachines()
-    fields: dict[str, Any] = {"networks": {METRO: NETWORK}, "is_simulated": False, "boot_timeout": 0.5, **environment}
-    async with sandbox_in(state, machines=machines, **fields) as running:
+    fields: dict[str, Any] = {"networks": {METRO: NETWORK}, "boot_timeout": 0.5, **environment}
+    async with rack_of(state, machines, **fields) as running:
         machines.world = running.world
         running.world.service(Servers).refresh([SERVER])
         yield running
 
 
 @pytest.fixture
-async def rack(tmp_path: Path) -> AsyncIterator[Sandbox]:
+async def rack(tmp_path: Path) -> AsyncIterator[Api]:
     async with rack_in(tmp_path / "state") as running:
         yield running
 
 
-async def actions(rack: Sandbox, id_: str) -> list[str]:
+async def actions(rack: Api, id_: str) -> list[str]:
     return [each["type"] for each in (await rack.device(id_))["actions"]]
 
 
@@ -67,7 +70,7 @@ async def actions(rack: Sandbox, id_: str) -> list[str]:
         ),
     ],
 )
-async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Sandbox, change: dict[str, Any], text: str) -> None:
+async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Api, change: dict[str, Any], text: str) -> None:
     order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe", **change}
     assert await rack.errors("POST", f"{rack.project}/devices", json=order) == [text]
     device = await rack.active()
@@ -76,12 +79,12 @@ async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Sandbox, cha
     assert (rack.state(device["id"]), rack.machines.calls) == ("active", before)
 
 
-async def test_storage_of_go_clients_is_none(rack: Sandbox) -> None:
+async def test_storage_of_go_clients_is_none(rack: Api) -> None:
     """They send an empty object for a field that nobody has set."""
     assert (await rack.active(storage={}))["storage"] is None
 
 
-async def test_a_failed_device_is_reinstalled_on_its_server(rack: Sandbox) -> None:
+async def test_a_failed_device_is_reinstalled_on_its_server(rack: Api) -> None:
     """After its boot order or DHCP was repaired: the device keeps its id, address and userdata."""
     rack.machines.boots = False
     device = await rack.create(hostname="w1", userdata="#!ipxe\necho script of w1\n")
@@ -105,7 +108,7 @@ async def test_a_failed_device_is_reinstalled_on_its_server(rack: Sandbox) -> No
     assert ("reinstall", device["id"]) in rack.machines.calls
 
 
-async def test_a_rescue_without_a_rescue_system_is_not_listed(rack: Sandbox) -> None:
+async def test_a_rescue_without_a_rescue_system_is_not_listed(rack: Api) -> None:
     device = await rack.active()
     listed = await actions(rack, device["id"])
     assert listed == ["power_off", "reboot", "reinstall"]
@@ -119,7 +122,7 @@ async def test_a_rescue_with_a_rescue_system_is_listed(tmp_path: Path) -> None:
         assert await actions(rack, device["id"]) == ["power_off", "reboot", "rescue", "reinstall"]
 
 
-async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack: Sandbox) -> None:
+async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack: Api) -> None:
     """The next list of Ironic's nodes undid a move, after an order of the other project had been accepted."""
     servers, reservations = rack.world.service(Servers), rack.world.store["hardware_reservations"]
     servers.refresh([replace(SERVER, reserved_for="sandbox")])
@@ -137,3 +140,38 @@ async def test_a_rack_has_no_spot_prices(tmp_path: Path, monkeypatch: pytest.Mon
     async with rack_in(tmp_path / "state") as rack:
         for path in ("/market/spot/prices", "/market/spot/prices/metros"):
             assert (await rack.api.get(path)).json() == {"spot_market_prices": {}}
+
+
+async def test_virtual_networks_have_no_quota(rack: Api) -> None:
+    """The lock of a cluster is one. Their limit was the vendor's, and the owner of a rack could not raise it."""
+    for number in range(DEFAULTS["quotas"]["virtual_networks"] + 1):
+        answer = await rack.api.post(f"{rack.project}/virtual-networks", json={"metro": METRO, "description": f"lock {number}"})
+        assert answer.status_code == 201, answer.text
+
+
+# Of a Metal Gateway there is no list on a rack, which has none.
+@pytest.mark.parametrize(("path", "expected"), [each for each in EMPTY.items() if not each[0].startswith("/metal-gateways/")])
+async def test_what_nobody_can_add_to_is_empty(rack: Api, path: str, expected: dict[str, Any]) -> None:
+    ids = {"projects": rack.world.project_id, "organizations": next(iter(rack.world.store[Organization])).id}
+    if path.startswith("/devices/"):
+        ids["devices"] = (await rack.active())["id"]
+    answer = await rack.api.get(path.format(id=ids.get(path.split("/")[1], "")))
+    assert (answer.status_code, answer.json()) == (200, expected)
+
+
+async def test_there_is_no_spot_market(rack: Api) -> None:
+    assert await rack.errors("POST", f"{rack.project}/spot-market-requests", json={}) == [
+        "The spot market is not available: all metros here have plain networks"
+    ]
+    for method in ("GET", "DELETE"):
+        assert await rack.errors(method, f"/spot-market-requests/{SERVER.id}", 404) == ["Not found"]
+    order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "spot_instance": True, "spot_price_max": 9}
+    assert await rack.errors("POST", f"{rack.project}/devices", json=order) == [
+        f"Spot instance is not available: there is no spot market for {PLAN}"
+    ]
+
+
+@pytest.mark.parametrize("call", ["GET /nothing", "support (GET /support-requests)"])
+async def test_a_call_that_the_server_does_not_have_names_its_manual(rack: Api, call: str) -> None:
+    path = call.rpartition(" ")[2].rstrip(")")
+    assert await rack.errors("GET", path, 501) == [f"This Metal API has no {call}: docs/your-own-rack.md lists what is missing."]

@@ -16,14 +16,14 @@ import pytest
 from metal_api import audit
 from metal_api.audit import Audit
 from metal_api.boot import BootMedia, create_boot_app
-from metal_api.core.clock import Clock
 from metal_api.core.world import Environment, MetroNetwork
 from metal_api.device_services import BootTokens
 from metal_api.devices import lifecycle
 from metal_api.devices.record import Device
-from metal_api.first_start import of_sandbox
 from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
+from sandbox.clock import Clock
+from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, serving
 from tests.ports import free_port
 
@@ -36,7 +36,9 @@ def server(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> FoundServer:
     """The only server of the plan: its devices stay when they have failed."""
     environment = sandbox.world.environment
     monkeypatch.setattr(
-        sandbox.world, "environment", Environment(environment.boot_url, "", "", "", networks={METRO: NETWORK}, boot_timeout=60)
+        sandbox.world,
+        "environment",
+        environment_of_sandbox(environment.boot_url, "", "", "", networks={METRO: NETWORK}, boot_timeout=60),
     )
     found = FoundServer("5f6e9a00-0000-4000-8094-000000000001", "r1-u1", PLAN, METRO, ("52:54:00:94:00:01",))
     sandbox.world.service(Servers).refresh([found])
@@ -229,11 +231,12 @@ async def test_an_error_of_the_boot_service_boots_no_disk(sandbox: Sandbox, tmp_
     assert "Next try" in answer.text
 
 
-@pytest.mark.parametrize(("is_simulated", "synchronous"), [(False, 2), (True, 1)])
-async def test_changes_of_servers_that_exist_survive_a_power_failure(tmp_path: Path, is_simulated: bool, synchronous: int) -> None:
+async def test_changes_of_servers_that_exist_survive_a_power_failure(tmp_path: Path) -> None:
     """A commit is on the disk (``synchronous=FULL``); simulated devices end with the power anyway. Requests of the journal are no state."""
-    environment = Environment("", "", "192.0.2.0/24", "198.51.100.0/24", is_simulated=is_simulated)
-    world = MetalWorld(tmp_path, Clock(1), ScriptedMachines(), environment=environment, owner=of_sandbox(1))
-    databases = [world.store.database.connection, world._local.connection]  # type: ignore[attr-defined] # SQLite
-    assert [each.execute("PRAGMA synchronous").fetchone()[0] for each in databases] == [synchronous, 1]
-    await world.close()
+    environment, owner = Environment("", "", "192.0.2.0/24", "198.51.100.0/24"), of_sandbox(1)
+    rack = MetalWorld(tmp_path / "rack", ScriptedMachines(), environment=environment, owner=owner)
+    sandbox = SandboxWorld(tmp_path / "sandbox", Clock(1), ScriptedMachines(), environment=environment, owner=owner)
+    databases = [rack.store.database, sandbox.store.database, sandbox._local]
+    assert [each.connection.execute("PRAGMA synchronous").fetchone()[0] for each in databases] == [2, 1, 1]  # type: ignore[attr-defined] # SQLite
+    await rack.close()
+    await sandbox.close()

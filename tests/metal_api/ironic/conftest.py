@@ -51,7 +51,7 @@ def pool(the_rack: FakeRack) -> Iterator[FakeRack]:
 @pytest.fixture
 async def sandbox(tmp_path: Path, pool: FakeRack) -> AsyncIterator[Sandbox]:
     """The sandbox of the API's tests, with the pool's nodes for their usual plan."""
-    async with rack_api(tmp_path / "state", pool, hooks=[check], is_simulated=True) as running:
+    async with rack_api(tmp_path / "state", pool, hooks=[check], has_only_servers=False) as running:
         await running.until(lambda: running.free() == 12)
         yield running
     await asyncio.to_thread(pool.undeploy)

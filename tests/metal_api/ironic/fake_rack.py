@@ -16,20 +16,19 @@ import httpx
 
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.boot import BootMedia
-from metal_api.core.clock import Clock
-from metal_api.core.control import PATH as CONTROL_PATH
 from metal_api.core.machines import Hardware, Machines
-from metal_api.core.world import Environment, MetroNetwork
-from metal_api.first_start import of_sandbox
+from metal_api.core.world import MetroNetwork
 from metal_api.ironic.client import IronicClient
 from metal_api.ironic.embedded import EmbeddedIronic, Site
 from metal_api.ironic.machines import IronicMachines
 from metal_api.ironic.mapping import metro_trait
 from metal_api.servers import Servers
-from metal_api.world import MetalWorld
+from sandbox.clock import Clock
+from sandbox.control import PATH as CONTROL_PATH
 from sandbox.loopback import PUBLIC, private_network
 from sandbox.machines.with_servers import WithServers
-from sandbox.metal_control import control_app
+from sandbox.metal.control import control_app
+from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from tests.metal_api.conftest import Sandbox, ScriptedMachines, clients, machine_client, serving
 from tests.ports import free_ports
 
@@ -247,7 +246,7 @@ async def rack_api(
     *,
     hooks: Sequence[Any] = (),
     networks: Mapping[str, MetroNetwork] | None = None,
-    is_simulated: bool = False,
+    has_only_servers: bool = True,
     boot_timeout: float = 60,
     patience: float = 60,
     media: BootMedia | None = None,
@@ -256,13 +255,13 @@ async def rack_api(
 ) -> AsyncIterator[RackApi]:
     api_port, boot_port, metadata_port = free_ports(3)
     url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
-    environment = Environment(
+    environment = environment_of_sandbox(
         boot_url,
         metadata_url,
         str(PUBLIC),
         private_network(str(PUBLIC)),
         networks=networks or {},
-        is_simulated=is_simulated,
+        has_only_servers=has_only_servers,
         boot_timeout=boot_timeout,
         rescue_script_url=rescue_script_url,
     )
@@ -273,7 +272,7 @@ async def rack_api(
     silent.boots = False
     machines = BootingMachines(WithServers(silent, backend, is_server))
     machines.boot_url = boot_url
-    world = MetalWorld(state, Clock(20_000), machines, environment=environment, owner=of_sandbox(1))
+    world = SandboxWorld(state, Clock(20_000), machines, environment=environment, owner=of_sandbox(1))
     apps = {
         api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, [])}),
         boot_port: create_boot_app(world, media),
@@ -283,7 +282,7 @@ async def rack_api(
         await backend.start(world)
         await world.start()
         try:
-            yield RackApi(world, machines, url, api, control, boot_url, metadata_url, rack=rack, ironic=backend)
+            yield RackApi(world, machines, url, api, boot_url, metadata_url, control, rack=rack, ironic=backend)
         finally:
             await machines.close()
             await world.close()

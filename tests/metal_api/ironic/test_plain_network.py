@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from metal_api.absent import REFUSED
 from metal_api.catalogue.data import Catalogue
 from metal_api.catalogue.rendering import show_facility
-from metal_api.core.settings import DEFAULTS, OF_A_RACK
 from metal_api.core.world import MetroNetwork
-from metal_api.plain_networks import REFUSED
 from metal_api.rack import load
 from metal_api.serve import catalogue_of
 from tests.metal_api.ironic.fake_rack import METRO, FakeRack, rack_api
@@ -45,15 +44,6 @@ async def test_a_device_has_the_address_of_its_server(tmp_path: Path, rack: Fake
         assert [(each["address"], each["cidr"], each["gateway"], each["public"]) for each in device["ip_addresses"]] == [
             ("127.91.0.10", 24, "127.91.0.1", True)
         ]
-
-
-async def test_a_virtual_network_is_a_name(tmp_path: Path, rack: FakeRack) -> None:
-    """The lock of a cluster is one. Their number has no limit: it was the vendor's, and the owner of a rack could not raise it."""
-    async with rack_api(tmp_path / "state", rack, networks={METRO: NETWORK}) as api:
-        api.world.change_settings(OF_A_RACK)
-        for number in range(DEFAULTS["quotas"]["virtual_networks"] + 1):
-            answer = await api.api.post(f"{api.project}/virtual-networks", json={"metro": METRO, "description": f"lock {number}"})
-            assert answer.status_code == 201, answer.text
 
 
 async def test_only_what_can_be_ordered_is_listed(tmp_path: Path, rack: FakeRack) -> None:

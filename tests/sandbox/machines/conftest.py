@@ -21,9 +21,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Drive, Hardware
 from metal_api.listener import Listener
+from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines import Machine
 from sandbox.machines.host import PACKET_URL

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Drive
+from sandbox.clock import Clock
 from sandbox.machines import disks
 from sandbox.machines.coreos import Arguments, Artefact, InstallError, NoDisk, Plan, is_kernel, plan_of, preparation_of
 from sandbox.machines.host import Host

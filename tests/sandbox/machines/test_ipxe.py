@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metal_api.core.clock import Clock
+from sandbox.clock import Clock
 from sandbox.machines.ipxe import Boot, Interpreter, Outcome, PowerCycle, Returned, Waiting
 
 BASE = "http://boot.test/auto.ipxe"

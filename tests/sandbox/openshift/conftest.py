@@ -26,8 +26,8 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
     node_firewall,
     with_bootstrap_firewall,
 )
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Attachment, Drive, Hardware
+from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside

@@ -17,9 +17,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.kube_vip import kube_vip as manifests
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Hardware
 from metal_api.listener import Listener
+from sandbox.clock import Clock
 from sandbox.openshift import kube_vip, pki
 from sandbox.openshift.assets import files_of
 from sandbox.openshift.tls import server_context

@@ -17,8 +17,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from metal_api.core.clock import Clock
 from metal_api.core.machines import Drive, Hardware
+from sandbox.clock import Clock
 from sandbox.openshift import machine_config_server, node_files, registry
 from sandbox.openshift.assets import Assets, files_of
 from sandbox.openshift.installer import catalogue, cli, images

@@ -1,21 +1,13 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The prices of spot instances. They are a setting, by default a share of the price per hour (ours: no rule is published)."""
+"""The prices of spot instances: see :meth:`sandbox.metal.policy.SandboxPolicy.spot_price`."""
 
 from __future__ import annotations
 
 from metal_api.catalogue.data import catalogue
 from metal_api.core.call import Call, Reply, Route, paths
 from metal_api.core.resource import Resource
-from metal_api.core.world import World
-
-
-def price(world: World, metro: str, plan: str) -> float:
-    """Return the price in USD per hour."""
-    setting = world.settings["spot"]
-    fixed = setting["metros"].get(metro, {}).get(plan)
-    return float(fixed) if fixed is not None else round(catalogue().plans[plan].price_hour * setting["share_of_price"], 4)
 
 
 def by_metro(call: Call) -> Reply:
@@ -34,7 +26,7 @@ def _prices(call: Call, places: dict[str, str]) -> Reply:
     chosen = [slug for slug in with_spot if not plans or slug in plans]
     # A rack has no spot market.
     listed = places if with_spot else {}
-    report = {place: {slug: {"price": price(call.world, metro, slug)} for slug in chosen} for place, metro in listed.items()}
+    report = {place: {slug: {"price": call.world.policy.spot_price(metro, slug)} for slug in chosen} for place, metro in listed.items()}
     return Reply({"spot_market_prices": report})
 
 

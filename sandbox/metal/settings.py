@@ -9,8 +9,8 @@ import copy
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from metal_api.core.control import LARGEST, shown
 from metal_api.core.errors import unprocessable
+from sandbox.control import LARGEST, shown
 
 
 class Stock(NamedTuple):
@@ -85,13 +85,6 @@ HELP: dict[str, str] = {
 }
 """Description of each group of settings, and of the speed."""
 
-OF_A_RACK: dict[str, Any] = {
-    "durations": dict.fromkeys(DEFAULTS["durations"], 0),
-    "quotas": {**dict.fromkeys(DEFAULTS["quotas"]), "plans": {}},
-    "approval": {"addresses_at_once": None},
-}
-"""Settings of a server for machines that exist: they take their own time, and their owner has no quotas of a vendor."""
-
 # Settings with keys that the user chooses: codes of metros and slugs of plans.
 _FREE = {("capacity", "metros"), ("spot", "metros")}
 # Values that may be negative.
@@ -100,6 +93,21 @@ _SIGNED = {("clock", "ahead")}
 _NULLABLE = {("approval", "addresses_at_once"), ("approval", "seconds"), ("rate_limit", "requests")} | {
     ("quotas", name) for name in DEFAULTS["quotas"]
 }
+
+
+class Settings:
+    """The settings that are in force. ``values``: of all groups; a change replaces them."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = copy.deepcopy(DEFAULTS)
+
+    def __getitem__(self, group: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.values[group]
+        return found
+
+    def duration(self, name: str) -> float:
+        """Return a duration in simulated seconds."""
+        return float(self["durations"][name])
 
 
 def merged(settings: dict[str, Any], change: dict[str, Any], stock: Stock) -> dict[str, Any]:

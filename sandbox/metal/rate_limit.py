@@ -8,19 +8,19 @@ from __future__ import annotations
 import time
 
 from metal_api.core.errors import ApiError
-from metal_api.core.world import World
+from sandbox.metal.settings import Settings
 
 
 class RateLimit:
     """Counts requests. A window begins with the first request after the last window ended."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._windows: dict[str, tuple[float, int]] = {}
 
     def count(self, token: str) -> dict[str, str]:
         """Count a request and return the headers for its answer, none without a limit. Raises 429 (text ours)."""
-        limit = self._world.settings["rate_limit"]
+        limit = self._settings["rate_limit"]
         if limit["requests"] is None:
             return {}
         now = time.time()
@@ -33,7 +33,7 @@ class RateLimit:
         headers = {
             "X-RateLimit-Limit": str(limit["requests"]),
             "X-RateLimit-Remaining": str(max(0, limit["requests"] - used)),
-            "X-RateLimit-Reset": str(int(ends + self._world.settings["clock"]["ahead"]) + 1),
+            "X-RateLimit-Reset": str(int(ends + self._settings["clock"]["ahead"]) + 1),
         }
         if used > limit["requests"]:
             if limit["retry_after"]:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from metal_api import spot_prices
 from metal_api.accounts.members import project_of
 from metal_api.accounts.record import Project
 from metal_api.capacity import Capacity
@@ -126,6 +126,11 @@ def _metros(call: Call, read: DeviceBody) -> list[Metro]:
     return places(read, kind, fields.get(kind))
 
 
+def _price(world: World, metro: str, plan: str) -> float:
+    price = world.policy.spot_price(metro, plan)
+    return math.inf if price is None else price
+
+
 def meet(world: World, request: SpotMarketRequest) -> None:
     """Order devices up to the maximum number, if at least the minimum is available; in a transaction."""
     now = datetime.now(UTC)
@@ -134,7 +139,7 @@ def meet(world: World, request: SpotMarketRequest) -> None:
     present = world.store[Device].by("spot_market_request", request.id)
     for code in request.metros:
         room = min(request.devices_max - len(present), world.service(Capacity).available_servers(code, request.plan))
-        if room < 1 or len(present) + room < request.devices_min or spot_prices.price(world, code, request.plan) > request.max_bid_price:
+        if room < 1 or len(present) + room < request.devices_min or _price(world, code, request.plan) > request.max_bid_price:
             continue
         names = hostnames(request.instance_parameters, request.devices_max)
         body = {
@@ -183,28 +188,23 @@ ROUTES: list[Route] = [
 ]
 
 
-def market_changed(world: World) -> None:
-    """Evict devices with a bid below the new price, and fulfil requests that the new stock allows.
+def market_changed(world: World, notice: float) -> None:
+    """Evict devices with a bid below the new price, and fulfil requests that the new stock allows. ``notice``: real seconds of an eviction.
 
     An eviction sets the device's termination time (vendor's docs), which stays if the price falls again (ours).
     """
     with world.store.transaction():
         for device in world.store[Device].by("spot", True):
-            price = spot_prices.price(world, device.metro, device.plan)
+            price = _price(world, device.metro, device.plan)
             if device.termination_time or device.spot_price_max is None or device.spot_price_max >= price:
                 continue
             # Termination times have whole seconds of the real clock: the first one after the notice.
-            moment = datetime.now(UTC) + timedelta(seconds=1 + world.duration("spot_notice") / world.clock.speed)
+            moment = datetime.now(UTC) + timedelta(seconds=1 + notice)
             record_event(world, device, "instance.spot_eviction", f"The market price is {price:g} now: the instance will be terminated")
             world.store.put(replace(device, termination_time=moment.strftime("%Y-%m-%dT%H:%M:%SZ"), updated_at=world.now()))
         for request in list(world.store[SpotMarketRequest]):
             meet(world, request)
     world.service(Lifecycle).check_termination_times()
-
-
-def _settings_changed(world: World, groups: set[str]) -> None:
-    if {"spot", "capacity"} & groups:
-        market_changed(world)
 
 
 def _device_erased(world: World, device: Device) -> None:
@@ -226,6 +226,5 @@ RESOURCE = Resource(
             keys={"project": lambda r: r.project_id},
         )
     ],
-    settings_changed=_settings_changed,
     on_erase={Project: drop_with(SpotMarketRequest, "project"), Device: _device_erased},
 )

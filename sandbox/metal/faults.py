@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metal_api.core.control import Field, problems, shown
 from metal_api.core.errors import unprocessable
+from sandbox.control import Field, problems, shown
 
 # Values of "cut": before the request has an effect, after the effect but before the answer, or in the middle of the answer.
 CUTS = ("before", "after", "body")

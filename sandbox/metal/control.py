@@ -20,10 +20,7 @@ from metal_api.bgp import BgpConfig
 from metal_api.catalogue.data import Metro, Plan, catalogue
 from metal_api.core.addressing import ExhaustedError
 from metal_api.core.bodies import Bounded
-from metal_api.core.control import LARGEST, Call, ControlApp, ControlError, Endpoint, Field, Given, checked
 from metal_api.core.errors import ApiError, not_found, not_valid, unprocessable
-from metal_api.core.faults import FIELDS as FAULT_FIELDS
-from metal_api.core.settings import HELP as SETTINGS_HELP
 from metal_api.devices import provisioning
 from metal_api.devices.addresses import equip
 from metal_api.devices.ordering import new_device
@@ -35,7 +32,10 @@ from metal_api.ip_reservations.record import Reservation
 from metal_api.metal_gateways import MetalGateway
 from metal_api.virtual_networks import VirtualNetwork
 from metal_api.vrfs import Vrf
-from metal_api.world import MetalWorld
+from sandbox.control import LARGEST, Call, ControlApp, ControlError, Endpoint, Field, Given, checked
+from sandbox.metal.faults import FIELDS as FAULT_FIELDS
+from sandbox.metal.settings import HELP as SETTINGS_HELP
+from sandbox.metal.world import SandboxWorld
 
 # Devices created in one transaction: other requests run between two transactions.
 _AT_ONCE = 200
@@ -142,12 +142,12 @@ CALLS = (
 )
 
 
-def control_app(world: MetalWorld, further: Sequence[tuple[Call, Endpoint]] = ()) -> ASGIApp:
+def control_app(world: SandboxWorld, further: Sequence[tuple[Call, Endpoint]] = ()) -> ASGIApp:
     """Return the control API. ``further``: calls of other parts of the sandbox, with their handlers."""
     return Bounded(ControlApp([*calls(world), *further]))
 
 
-def calls(world: MetalWorld) -> list[tuple[Call, Endpoint]]:
+def calls(world: SandboxWorld) -> list[tuple[Call, Endpoint]]:
     """Return the calls with their handlers."""
     control = Control(world)
     handlers: dict[tuple[str, str], Endpoint] = {
@@ -184,7 +184,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
 class Control:
     """The handlers of the calls. Arguments: the checked fields of query and body, and the parameters of the path."""
 
-    def __init__(self, world: MetalWorld) -> None:
+    def __init__(self, world: SandboxWorld) -> None:
         self._world = world
 
     async def read_journal(self, given: Given, _params: Mapping[str, str]) -> Response:

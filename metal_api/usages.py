@@ -50,7 +50,7 @@ def _seconds(device: Device) -> float:
 
 
 def _hours(device: Device) -> str:
-    """Return the started hours, of the real clock: billing does not depend on the simulated speed."""
+    """Return the started hours, of the real clock: which is that of billing."""
     return str(int(_seconds(device) // 3600) + 1)
 
 

@@ -177,7 +177,7 @@ def delete_vrf(call: Call) -> Reply:
 
 
 def list_learned_routes(call: Call) -> Reply:
-    """Return an empty list: simulated devices have no BGP."""
+    """Return an empty list: no device has BGP sessions with a VRF."""
     call.find(Vrf)
     return Reply({"learned_routes": []})
 

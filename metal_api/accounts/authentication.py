@@ -17,7 +17,7 @@ from metal_api.core.world import World
 
 @dataclass(frozen=True)
 class Caller:
-    """The owner of a token. ``name``: for the journal, without secrets. ``user_id``: of a project's key, the user it acts for."""
+    """The owner of a token. ``name``: for records of requests, without secrets. ``user_id``: of a project's key, the user it acts for."""
 
     name: str
     key: ApiKey
@@ -76,7 +76,7 @@ class Authentication:
         return self._store[ApiKey].first("token", token) is not None
 
     def who(self, token: str) -> str:
-        """Return the owner's name for the journal, for an unknown token its short fingerprint."""
+        """Return the owner's name for records of requests, for an unknown token its short fingerprint."""
         caller = self.owner(token)
         if caller is not None:
             return caller.name

@@ -18,7 +18,7 @@ import yaml
 
 from metal_api.core.machines import Drive, DriveKind
 
-# Not all real ids of plans and operating systems are known: these are computed from the slug, the same in every sandbox.
+# Not all real ids of plans and operating systems are known: these are computed from the slug, the same in every server.
 _NAMES = uuid.UUID("6a5d2b4e-3f0c-5d0e-9b57-0d5f3f0f2a11")
 
 

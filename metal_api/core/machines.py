@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The interface between the Metal API and the machines of its devices.
 
-The Metal API calls :class:`Machines` and does not depend on its implementation: simulated machines, or those of an Ironic. A machine uses
-only the services that real hardware has, the boot service and the metadata service, from its own source address.
+The Metal API calls :class:`Machines` and does not depend on its implementation, such as the nodes of an Ironic. A machine uses only the
+services that real hardware has, the boot service and the metadata service, from its own source address.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Drive:
 class Hardware:
     """The hardware of a machine.
 
-    ``address``: the device's public IPv4 (127.64.x.y in the sandbox), which DHCP configures; ``architecture``: ``x86_64`` or ``aarch64``;
+    ``address``: the device's public IPv4, which DHCP configures; ``architecture``: ``x86_64`` or ``aarch64``;
     ``operating_system``: a slug, of which ``custom_ipxe`` boots from the network. ``server_id``: the server it is, as the backend names it,
-    None for a simulated machine.
+    None for a machine that the backend makes.
     """
 
     device_id: str
@@ -63,9 +63,8 @@ class MachineError(Exception):
 class Machines(Protocol):
     """Power and disks of all machines.
 
-    A call returns when the backend has done its part: simulated machines at once, with a background task for the rest; those of an Ironic
-    when it reports the state. A call that was interrupted, also by ``kill -9``, is repeated and has to go on from what it finds. All but
-    ``restore`` and ``close`` raise :class:`MachineError`.
+    A call returns when the backend has done its part: an Ironic when it reports the state. A call that was interrupted, also by
+    ``kill -9``, is repeated and has to go on from what it finds. All but ``restore`` and ``close`` raise :class:`MachineError`.
     """
 
     async def install(self, hw: Hardware) -> None:

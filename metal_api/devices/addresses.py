@@ -55,7 +55,7 @@ def _allot(world: World, device: Device, requested: dict[str, Any], port_id: str
     family, public, prefix = requested["address_family"], requested["public"], requested["cidr"]
     reservation_id: str | None
     if public and family == 4 and not requested["ip_reservations"]:
-        # After layer 2 a device gets its old block: a simulated device cannot change its address while it runs (ours).
+        # After layer 2 a device gets its old block: a machine cannot change its address while it runs (ours).
         if device.machine_network is None:
             device = _machine_block(world, device, prefix)
         network: Network = parsed(str(device.machine_network))

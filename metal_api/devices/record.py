@@ -15,13 +15,13 @@ from metal_api.core.store import Record
 class Device(Record):
     """A device. ``plan``, ``operating_system`` and ``metro`` are slugs of the catalogue.
 
-    ``machine_address``: the IPv4 address of the simulated device on the loopback, which never changes: the public address, or, where none
+    ``machine_address``: the IPv4 address of the device's machine, which never changes: the public address, or, where none
     was ordered or layer 2 removed it, an internal one. ``machine_network``: its block, None if the address is from a reservation.
 
-    ``server_id``: the server that the device is, None for a simulated one.
+    ``server_id``: the server that the device is, None for a machine that the backend made.
 
-    ``progress``: type of each recorded provisioning event -> its id. ``machine``: ``none`` (never switched on, or seeded without a
-    simulated device), ``on``, ``off``. ``rescuing``: whether it boots the rescue system. ``pending``: the current operation (``provision``,
+    ``progress``: type of each recorded provisioning event -> its id. ``machine``: ``none`` (never switched on, or a
+    record alone), ``on``, ``off``. ``rescuing``: whether it boots the rescue system. ``pending``: the current operation (``provision``,
     ``power_off``, ..., ``deprovision``, ``vanish``), continued after a restart of the server; its options are ``pending_options``.
     """
 

@@ -5,12 +5,11 @@
 
 | address | size | from |
 |---|---|---|
-| public IPv4 | /31 (more for some systems) | the sandbox's public network; the subnet belongs to no project |
+| public IPv4 | /31 (more for some systems) | the public network of the environment; the subnet belongs to no project |
 | public IPv6 | /127 | a /56 of the project, one per metro |
-| private IPv4 | /31 | a /25 of the project per metro, further ones when it is full, out of the sandbox's private network |
+| private IPv4 | /31 | a /25 of the project per metro, further ones when it is full, out of the environment's private network |
 
-(vendor's docs). The first device of a project in a metro creates the project's two blocks. IPv4 addresses are inside 127.0.0.0/8, all of
-which is local on Linux: each simulated device has its own addresses, without privileges. The service's private network is 10.0.0.0/8.
+(vendor's docs). The first device of a project in a metro creates the project's two blocks.
 """
 
 from __future__ import annotations

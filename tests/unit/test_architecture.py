@@ -136,6 +136,19 @@ def test_the_metal_api_needs_no_sandbox(path: Path) -> None:
     assert "sandbox" not in others(path, for_types=True)
 
 
+def test_the_metal_api_says_nothing_of_the_sandbox() -> None:
+    """It is a product for racks: what is only for simulated devices is the sandbox's, and wraps it from outside."""
+    words = re.compile(r"sandbox|simulat|pretend", re.IGNORECASE)
+    tracked = subprocess.run(["git", "ls-files", "metal_api"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    lines = [
+        f"{name}:{number}: {line.strip()}"
+        for name in tracked
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+        if words.search(line)
+    ]
+    assert lines == []
+
+
 def server_imports() -> dict[str, set[str]]:
     """Return each module of the Metal API and of the sandbox with those of both that it imports, for types too."""
     paths = {dotted(path).removesuffix(".__init__"): path for path in [*SANDBOX, *METAL_API]}

@@ -49,13 +49,6 @@ class MetalGateway(Record):
     vrf_id: str | None = None
 
 
-def active_addresses(world: World, vlan_id: str) -> list[str]:
-    """Return the addresses of the gateways of a VLAN that route packets, without prefix."""
-    store = world.store
-    active = [each for each in store[MetalGateway].by("vlan", vlan_id) if each.state == "active"]
-    return [str(parsed(str(store[Reservation][each.reservation_id].network)).network_address + 1) for each in active]
-
-
 def brief(view: Rendering, gateway: MetalGateway) -> JSON:
     block = parsed(str(view.store[Reservation][gateway.reservation_id].network))
     return {

@@ -39,9 +39,8 @@ from starlette.types import ASGIApp
 from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
 from metal_api.building import cache_root
 from metal_api.core.database import UnusableError
-from metal_api.core.machines import Attachment, Machines
+from metal_api.core.machines import Machines
 from metal_api.listener import Listener
-from metal_api.ports.rules import attachment
 from metal_api.running import Runnable, run
 from metal_api.servers import Servers
 from metal_api.state_folder import StartError, locked
@@ -57,6 +56,7 @@ from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
 from sandbox.machines.with_servers import WithServers
+from sandbox.metal.attachment import Attachment, attachment
 from sandbox.metal.control import control_app
 from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from sandbox.networks import IDENTITY, NetworkError, Networks

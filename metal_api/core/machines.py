@@ -9,8 +9,7 @@ services that real hardware has, the boot service and the metadata service, from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 DriveKind = Literal["SSD", "NVMe", "HDD"]
@@ -43,17 +42,6 @@ class Hardware:
     macs: tuple[str, ...]
     operating_system: str
     server_id: str | None = None
-
-
-@dataclass(frozen=True)
-class Attachment:
-    """Where the first bond of a device is. ``layer3``: whether packets to its management addresses reach it; ``vlans``: numbers of the
-    VLANs whose frames reach it with their tag; ``gateways``: for each of them the addresses of its active gateways.
-    """
-
-    layer3: bool = True
-    vlans: frozenset[int] = frozenset()
-    gateways: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 class MachineError(Exception):
@@ -93,7 +81,3 @@ class Machines(Protocol):
 
     async def close(self) -> None:
         """End all tasks and processes of the backend; machines that exist stay as they are."""
-
-
-AttachmentOf = Callable[[str], Attachment]
-"""Returns where the bond of a device is, by its id."""

@@ -24,27 +24,13 @@ from typing import Any
 
 from metal_api.core.call import whole_number
 from metal_api.core.errors import unprocessable
-from metal_api.core.machines import Attachment
 from metal_api.core.world import World
 from metal_api.devices.addresses import equip
 from metal_api.devices.record import Device, Port
 from metal_api.ip_reservations.address_space import AddressSpace
 from metal_api.ip_reservations.record import Assignment
-from metal_api.metal_gateways import activate, active_addresses
+from metal_api.metal_gateways import activate
 from metal_api.virtual_networks import VirtualNetwork
-
-
-def attachment(world: World, device_id: str) -> Attachment:
-    """Return where the device's first bond is, with its VLANs while it is bonded. Frames of the native VLAN have no tag."""
-    bond = next((each for each in world.store[Port].by("device", device_id) if each.is_bond), None)
-    if bond is None:
-        return Attachment()
-    if not bond.bonded:
-        return Attachment(layer3=bond.layer == 3)
-    found = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
-    vlans = [vlan for vlan in found if vlan is not None]
-    gateways = {vlan.vxlan: frozenset(active_addresses(world, vlan.id)) for vlan in vlans}
-    return Attachment(layer3=bond.layer == 3, vlans=frozenset(gateways), gateways=gateways)
 
 
 class Ports:

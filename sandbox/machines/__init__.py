@@ -14,8 +14,9 @@ from typing import Any, Protocol
 
 import httpx
 
-from metal_api.core.machines import Attachment, Hardware
+from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
+from sandbox.metal.attachment import Attachment
 
 
 class MachineHTTP(Protocol):

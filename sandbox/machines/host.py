@@ -26,13 +26,14 @@ from typing import Any
 
 import httpx
 
-from metal_api.core.machines import Attachment, AttachmentOf, Hardware
+from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
 from sandbox.loopback import is_private
 from sandbox.machines import elastic
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.machines.outside import Outside
+from sandbox.metal.attachment import Attachment, AttachmentOf
 
 LOG = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 
-from metal_api.core.machines import AttachmentOf, Hardware
+from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
 from sandbox.machines import SystemFactory
 from sandbox.machines.announcements import Announcements
@@ -26,6 +26,7 @@ from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
 from sandbox.machines.network import AT_ONCE
 from sandbox.machines.outside import Outside
+from sandbox.metal.attachment import AttachmentOf
 
 LOG = logging.getLogger(__name__)
 

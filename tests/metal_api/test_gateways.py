@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metal_api.metal_gateways import active_addresses
+from sandbox.metal.attachment import active_addresses
 from tests.metal_api.conftest import Sandbox, machine_client
 
 

@@ -26,11 +26,12 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
     node_firewall,
     with_bootstrap_firewall,
 )
-from metal_api.core.machines import Attachment, Drive, Hardware
+from metal_api.core.machines import Drive, Hardware
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
+from sandbox.metal.attachment import Attachment
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets

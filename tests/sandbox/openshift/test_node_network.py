@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from metal_api.core.machines import Hardware
-from metal_api.ports.rules import attachment
 from sandbox.machines.host import Host
+from sandbox.metal.attachment import attachment
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from tests.metal_api.conftest import Sandbox, sandbox_in
 

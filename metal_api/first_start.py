@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import random
 import uuid
 from dataclasses import dataclass, field
@@ -19,16 +17,14 @@ from metal_api.ssh_keys import SshKey, fingerprint
 
 @dataclass(frozen=True)
 class Owner:
-    """The first user. ``chance``: makes ids and token. ``has_ssh_key``: one of which no private half exists, so that orders of devices need
-    no ``no_ssh_keys``.
-    """
+    """The first user. ``chance``: makes ids and token. ``ssh_key``: a public key of the user, empty for none."""
 
     first_name: str
     last_name: str
     email: str
     project: str
     chance: random.Random = field(default_factory=random.SystemRandom)
-    has_ssh_key: bool = False
+    ssh_key: str = ""
 
 
 def first_start(world: World, owner: Owner) -> None:
@@ -54,19 +50,13 @@ def first_start(world: World, owner: Owner) -> None:
                 updated_at=now,
             )
         )
-        if owner.has_ssh_key:
-            key = (
-                "ssh-ed25519 "
-                + base64.b64encode(
-                    b"\0\0\0\x0bssh-ed25519\0\0\0 " + hashlib.sha256(b"nobody has the private half of this key").digest()
-                ).decode()
-            )
+        if owner.ssh_key:
             world.store.put(
                 SshKey(
                     id=new_id(),
                     label=owner.project,
-                    key=f"{key} {owner.email}",
-                    fingerprint=fingerprint(key),
+                    key=owner.ssh_key,
+                    fingerprint=fingerprint(owner.ssh_key),
                     user_id=user_id,
                     created_at=now,
                     updated_at=now,

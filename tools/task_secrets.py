@@ -12,9 +12,9 @@ junit, AWX) has all of it. So, in every playbook and every file of tasks below t
     errors stay readable.
 ``secret-is-shown``
     A task that is given a secret variable of its role has ``no_log``, or is one of the collection's modules, whose options hide it, or
-    writes it as the content of a file with ``diff: false``. Secret are the options that the role's argument specs mark with ``no_log``, and
-    the variables of the role that are made of these, of files with secrets, or of manifests; but no hash, and nothing that went through
-    the filter redact or the rule ignition.installer_log.
+    writes it as the content of a file with ``diff: false``. Secret are the options that the role's argument specs mark with ``no_log``,
+    what the role reads of such variables of the collection, and its variables that are made of these, of files with secrets, or of
+    manifests; but no hash, and nothing that went through the filter redact or the rule ignition.installer_log.
 ``diff-shows-file``
     A task that writes a file with secrets, by the name of the file or of its source, has ``diff: false`` or ``no_log``.
 ``environment-is-shown``
@@ -34,6 +34,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+# As pytest does it, where this is run by itself.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import COMPUTED_OPTIONS, VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACES = ("playbooks", "roles/*/tasks", "roles/*/handlers", "tests/molecule", "tests/integration/targets")
@@ -122,7 +127,8 @@ def secret_variables(role: Path) -> set[str]:
     """Return the variables of a role that hold secrets."""
     specs = role / "meta" / "argument_specs.yml"
     read = yaml.safe_load(specs.read_text(encoding="utf-8"))["argument_specs"] if specs.is_file() else {}
-    secret = {name for spec in read.values() for name, option in (spec.get("options") or {}).items() if option.get("no_log")}
+    secret = {name for variable in (*VARIABLES.values(), *COMPUTED_OPTIONS) if variable.is_secret for name in variable.options}
+    secret |= {name for spec in read.values() for name, option in (spec.get("options") or {}).items() if _is_secret(option)}
     variables: dict[str, Any] = {}
     for path in sorted([*role.glob("defaults/*.yml"), *role.glob("vars/*.yml")]):
         variables |= yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -133,6 +139,10 @@ def secret_variables(role: Path) -> set[str]:
     }:
         secret |= found
     return secret
+
+
+def _is_secret(option: Mapping[str, Any]) -> bool:
+    return bool(option.get("no_log")) or any(_is_secret(each) for each in (option.get("options") or {}).values())
 
 
 def _holds(text: str, secret: set[str]) -> bool:

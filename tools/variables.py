@@ -20,7 +20,7 @@ import yaml
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import Variable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PRIVATE, Variable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import COMPUTED_OPTIONS, SECTIONS, VARIABLES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,7 +54,7 @@ The variables that an inventory can set, for all hosts unless the text says othe
 
 def role_of(option: str) -> str:
     """Return the role that an option belongs to, by its prefix."""
-    return max((role for role in ROLES if option.startswith(f"{role}_")), key=len)
+    return max((role for role in ROLES if option.removeprefix(PRIVATE).startswith(f"{role}_")), key=len)
 
 
 def specs_path(role: str) -> Path:
@@ -87,32 +87,39 @@ def argument_specs(role: str) -> str:
 def _new_options(role: str, seen: set[str]) -> Iterator[str]:
     """The options of a role that its argument specs do not have yet."""
     for option in sorted(CARRIED):
-        if role_of(option) == role and option not in seen:
+        if role_of(option) == role and option not in seen and not option.startswith(PRIVATE):
             yield f"      {option}:"
             yield from _option(CARRIED[option], role)
 
 
-def _option(variable: Variable, role: str) -> Iterator[str]:
+def _option(variable: Variable, role: str, indent: int = 8) -> Iterator[str]:
     """The lines of an option below its name."""
-    yield "        description:"
-    yield "          - >-"
-    yield from textwrap.wrap(_text_in(role, variable.text), WIDTH, **_wrapped(" " * 12))
-    yield f"        type: {variable.type}"
+    margin = " " * indent
+    yield f"{margin}description:"
+    yield f"{margin}  - >-"
+    yield from textwrap.wrap(_text_in(role, variable.text), WIDTH, **_wrapped(f"{margin}    "))
+    yield f"{margin}type: {variable.type}"
     if variable.default is not None:
-        yield f"        default: {_flow(variable.default)}"
+        yield f"{margin}default: {_flow(variable.default)}"
     if variable.elements:
-        yield f"        elements: {variable.elements}"
+        yield f"{margin}elements: {variable.elements}"
     if variable.choices:
-        yield f"        choices: {_flow(list(variable.choices))}"
+        yield f"{margin}choices: {_flow(list(variable.choices))}"
     if variable.no_log is not None:
-        yield f"        no_log: {_flow(variable.no_log)}"
+        yield f"{margin}no_log: {_flow(variable.no_log)}"
+    if variable.suboptions:
+        yield f"{margin}options:"
+    for each in variable.suboptions:
+        yield f"{margin}  {each.name}:"
+        yield from _option(each, role, indent + 4)
 
 
 def _text_in(role: str, text: str) -> str:
     """Return a text with the role's own options in place of the variables that it names."""
 
     def named(match: re.Match[str]) -> str:
-        option = next((option for option in VARIABLES[match["name"]].options if role_of(option) == role), None)
+        options = (option for option in VARIABLES[match["name"]].options if not option.startswith(PRIVATE))
+        option = next((option for option in options if role_of(option) == role), None)
         return f"O({option}{match['value']})" if option else f"C({match['name']}{match['value']})"
 
     return re.sub(r"\bO\((?P<name>\w+)(?P<value>=?[^)]*)\)", named, text)
@@ -148,7 +155,15 @@ def defaults(role: str) -> str:
             lines.append(f"{name}: {_flow(spec['default'])}")
         else:
             raise ValueError(f"{name} has no default")
+    if private := _private(role):
+        lines.append("# Of the variables that the role reads, no options.")
+        lines += [line for name, variable in private.items() for line in _entry(name, template(variable, role))]
     return "\n".join(lines) + "\n"
+
+
+def _private(role: str) -> dict[str, Variable]:
+    """Return what a role reads of variables without options for them, by name."""
+    return {name: variable for name, variable in CARRIED.items() if name.startswith(PRIVATE) and role_of(name) == role}
 
 
 def settings() -> list[Variable]:
@@ -162,8 +177,7 @@ def setting(variable: Variable) -> str:
 
 def template(variable: Variable, role: str) -> str:
     """Return the Jinja template of a variable's value in a role's defaults."""
-    machines = "(validate_control_plane + validate_workers)" if role == "validate" else f"{role}_machines"
-    text = variable.expression.replace("ROLE_machines", machines).replace("ROLE_", f"{role}_")
+    text = variable.expression
     if not text:
         text = variable.name if variable.required else f"{variable.name} | default({_jinja(variable.default)})"
     if role == "validate":  # where a required variable that is not set is reported by a check
@@ -196,12 +210,24 @@ def readme(role: str) -> str:
     begin = lines.index(README_TABLE[1]) + 1 if README_TABLE[0] in lines else 0
     end = next(index for index in range(begin, len(lines)) if not lines[index].startswith("|"))
     rows = [f"| `{name}` | {_markdown(description(spec))} | {_default_in(name, spec)} |" for name, spec in options(role).items()]
+    read = {variable.name: variable for variable in _private(role).values() if variable.name in VARIABLES}
+    rows += [f"| `{name}` | {_markdown(_meaning(variable))} | {_default_of(variable)} |" for name, variable in read.items()]
     return "\n".join([*lines[:begin], *rows, *lines[end:]]) + "\n"
 
 
 def description(spec: Mapping[str, Any]) -> str:
     written = spec.get("description") or []
-    return " ".join([written] if isinstance(written, str) else written).strip()
+    text = " ".join([written] if isinstance(written, str) else written).strip()
+    return text + _keys({name: description(option) for name, option in (spec.get("options") or {}).items()})
+
+
+def _meaning(variable: Variable) -> str:
+    """Return the text of a variable with those of its keys."""
+    return variable.text + _keys({each.name: each.text for each in variable.suboptions})
+
+
+def _keys(texts: Mapping[str, str]) -> str:
+    return "".join(f" C({name}): {text}" for name, text in texts.items())
 
 
 def _default_in(name: str, spec: Mapping[str, Any]) -> str:
@@ -210,10 +236,14 @@ def _default_in(name: str, spec: Mapping[str, Any]) -> str:
     if name not in CARRIED:
         return _shown(spec.get("default"))
     variable = CARRIED[name]
-    default = variable.computed or ("" if variable.required else _shown(variable.default))
+    default = _default_of(variable)
     if variable in COMPUTED_OPTIONS:
         return default
     return f"`{variable.name}`" + (f", else {default}" if default not in ("", "none") else "")
+
+
+def _default_of(variable: Variable) -> str:
+    return "" if variable.required else variable.computed or _shown(variable.default)
 
 
 def _shown(default: Any) -> str:
@@ -247,7 +277,7 @@ def page() -> str:
 
 def _row(variable: Variable) -> str:
     if variable.text:
-        kind, text = _kind(variable.spec() or {"type": variable.type, "elements": variable.elements}, variable), variable.text
+        kind, text = _kind(variable.spec() or {"type": variable.type, "elements": variable.elements}, variable), _meaning(variable)
     else:
         option = _device_options()[variable.name.removeprefix("metal_")]
         kind, text = _kind(option, variable), description(option)

@@ -174,27 +174,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import judge
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import LIBRARY_ERROR
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
-
-
-def variable_errors(given: Mapping[str, Any]) -> list[str]:
-    """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
-
-    An empty value counts as not set.
-    """
-    problems: list[str] = []
-    for name, value in given.items():
-        spec = VARIABLES[name].spec() if name in VARIABLES else {}
-        if not spec or value is None or value == "":
-            continue
-        result = ArgumentSpecValidator({name: spec}).validate({name: value})
-        if result.error_messages:
-            problems += [f"{name} is not of type {spec['type']}"] if spec.get("no_log") else result.error_messages
-    return problems
 
 
 def preflight(settings: Any, readings: Any = None) -> dict[str, Any]:

@@ -215,8 +215,8 @@ EXAMPLES = r"""
     tasks_from: status
   vars:
     validate_workers: "{{ machines.workers }}"
-    validate_status_page: /var/www/html/status.html
-    validate_fail_on: [differences, unreachable]
+    openshift_status_page: /var/www/html/status.html
+    openshift_status_fail_on: [differences, unreachable]
 
 - name: Write the run report
   equinix_metal.openshift.report:

@@ -47,7 +47,7 @@ FEW = {
 @pytest.fixture(scope="module")
 def created(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
     """What a first run creates: with a branch and an image."""
-    given = {**FEW, "openshift_awx_project_url": URL, "openshift_awx_branch": "release", "openshift_awx_image": "image:1"}
+    given = {**FEW, "openshift_awx_project": {"url": URL, "branch": "release"}, "openshift_awx_image": "image:1"}
     with Controller() as running:
         # AWX has both from its own installation.
         running.answer("POST", "/api/v2/credential_types/", {}, {"name": GALAXY, "inputs": {"fields": []}, "injectors": {}})
@@ -168,7 +168,7 @@ def test_text_with_several_lines_is_a_file(data: dict[str, Any], tmp_path: Path)
 def test_objects_are_created_once_changed_and_deleted(controller: Controller, tmp_path: Path) -> None:
     """Check mode writes nothing, a second run changes nothing, and of what was created the organization alone is left."""
     hook = {"notification_type": "webhook", "notification_configuration": {"url": HOOK, "http_method": "POST", "headers": {}}}
-    given = ("-e", json.dumps({"openshift_awx_project_url": URL, "openshift_awx_notification": hook}))
+    given = ("-e", json.dumps({"openshift_awx_project": {"url": URL}, "openshift_awx_notification": hook}))
     code, output = play(controller, tmp_path, *given, "--check")
     assert (code, controller.writes) == (0, []), output
     assert "would be created" in output
@@ -195,7 +195,7 @@ def test_objects_are_created_once_changed_and_deleted(controller: Controller, tm
     code, output = play(controller, tmp_path, *given)
     assert (code, changed(output)) == (0, 0), output
     controller.calls.clear()
-    code, output = play(controller, tmp_path, *given, "-e", "openshift_awx_branch=release", "--check")
+    code, output = play(controller, tmp_path, *given, "-e", json.dumps({"openshift_awx_project": {"branch": "release"}}), "--check")
     assert (code, changed(output), controller.writes) == (0, 1, []), output
 
     code, output = play(controller, tmp_path, *given, "-e", "openshift_awx_state=absent")
@@ -260,7 +260,7 @@ def test_absent_keeps_credential_types_in_use(controller: Controller, created: C
 @pytest.mark.long
 def test_a_project_that_could_not_be_fetched_is_fetched_again(controller: Controller, tmp_path: Path) -> None:
     """The failure is that of the project, and no template is tried."""
-    project = ("-e", json.dumps(FEW | {"openshift_awx_project_url": URL}))
+    project = ("-e", json.dumps(FEW | {"openshift_awx_project": {"url": URL}}))
     controller.has_repository = False
     for attempt in range(2):
         code, output = play(controller, tmp_path, *project)
@@ -297,5 +297,5 @@ def test_a_credential_type_in_use_keeps_its_inputs(controller: Controller) -> No
 def test_the_address_of_the_project_is_required(controller: Controller, tmp_path: Path) -> None:
     code, output = play(controller, tmp_path)
     assert code != 0
-    assert "openshift_awx_project_url is not set" in " ".join(output.split())
+    assert "openshift_awx_project has no url" in " ".join(output.split())
     assert controller.writes == []

@@ -43,7 +43,7 @@ NOT_ASKED: Mapping[str, str] = {
     "openshift_cluster_name": "of the inventory: orphans.yml names it for another cluster",
     "openshift_base_domain": "as openshift_cluster_name",
     "openshift_kubeconfig": "a secret of several lines: openshift_awx_extra_vars or a credential",
-    "openshift_awx_project_url": "of awx.yml, which is run outside of AWX",
+    "openshift_awx_project": "of awx.yml, which is run outside of AWX",
 }
 """Variables in messages that no survey asks for, each with the reason."""
 

@@ -236,8 +236,8 @@ def host(folder: Path, workspace: Path) -> Iterator[Method]:
             **served("host"),
             "openshift_publish_host": "publisher",
             "openshift_publish_host_user": user,
-            "boot_files_host_folder": str(workspace / "run"),
-            "boot_files_host_unit_folder": str(workspace / "units"),
+            "__boot_files_host_folder": str(workspace / "run"),
+            "__boot_files_host_unit_folder": str(workspace / "units"),
         },
         {
             "ansible_host": "127.0.0.1",

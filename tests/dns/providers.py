@@ -126,10 +126,9 @@ def route53(folder: Path) -> Iterator[Place]:
                 api.change_resource_record_sets(HostedZoneId=main, ChangeBatch={"Changes": [change]})
 
         options = {"endpoint": endpoint, **keys}
-        variables = {f"openshift_dns_{name}": value for name, value in options.items()}
         yield Place(
             {"provider": "route53", "zone": ZONE, **options},
-            {"openshift_dns_provider": "route53", **variables},
+            {"openshift_dns_provider": "route53", "openshift_dns_route53": options},
             records,
             write,
             inside=(api, throttle),
@@ -183,9 +182,7 @@ def octodns(folder: Path) -> Iterator[Place]:
             {"provider": "octodns", "zone": ZONE, "service": "cloudflare", "options": options, "secrets": {"token": cloudflare.TOKEN}},
             {
                 "openshift_dns_provider": "octodns",
-                "openshift_dns_service": "cloudflare",
-                "openshift_dns_options": options,
-                "openshift_dns_secrets": {"token": cloudflare.TOKEN},
+                "openshift_dns_octodns": {"service": "cloudflare", "options": options, "secrets": {"token": cloudflare.TOKEN}},
             },
             records,
             write,

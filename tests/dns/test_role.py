@@ -204,7 +204,11 @@ def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cl
         }
 
     before = aws.records()
-    settings: dict[str, Any] = {"openshift_dns_zone": CLUSTER, "openshift_dns_parent_zone": ZONE, "openshift_dns_create_zone": True}
+    settings: dict[str, Any] = {
+        "openshift_dns_zone": CLUSTER,
+        "openshift_dns_parent_zone": ZONE,
+        "openshift_dns_route53": aws.variables["openshift_dns_route53"] | {"create_zone": True},
+    }
     code, output = cluster.play(aws, "main", arguments=("--check",), **settings)
     assert code == 0, output[-4000:]
     assert (zones(), aws.records()) == ({}, before)
@@ -243,7 +247,10 @@ def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cl
 
 
 def test_the_name_servers_of_a_created_zone_are_printed(aws: Place, cluster: Cluster) -> None:
-    settings: dict[str, Any] = {"openshift_dns_zone": CLUSTER, "openshift_dns_create_zone": True}
+    settings: dict[str, Any] = {
+        "openshift_dns_zone": CLUSTER,
+        "openshift_dns_route53": aws.variables["openshift_dns_route53"] | {"create_zone": True},
+    }
     code, output = cluster.play(aws, "main", **settings)
     assert code == 0, output[-4000:]
     assert f"Delegate {CLUSTER} to the name servers " in output

@@ -96,7 +96,7 @@ def option(documented: dict[str, Any], of: str, name: str) -> dict[str, Any]:
 
 
 def test_the_page_has_what_it_is_made_of() -> None:
-    assert {row.kind for row in ROWS} == {"module", "option", "returned", "host variable", "command", "resource"}
+    assert {row.kind for row in ROWS} == {"module", "option", "returned", "host variable", "command", "resource", "gone"}
     assert len(OPTIONS) > 200
 
 

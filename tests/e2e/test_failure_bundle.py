@@ -183,7 +183,7 @@ def test_a_secret_in_the_events_of_a_device_is_redacted(user: User) -> None:
     )
     user.sandbox.call("POST", "faults", json=refused("DELETE", f"/devices/{device['id']}"))
     confirmed = f"openshift_destroy_confirm={NAME} openshift_destroy_without_state=true"
-    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"{confirmed} gather_event_count=3")
+    run = user.play("destroy.yml", "-e", VARIABLES, "-e", f"{confirmed} __gather_event_count=3")
     user.sandbox.call("DELETE", "faults")
     assert run.code != 0
     entries = unpacked(bundles(user)[-1])

@@ -95,7 +95,7 @@ def own_load_balancer(user: User) -> Iterator[None]:
     template = (REPOSITORY / "roles/load_balancer/templates/haproxy.cfg.j2").read_text(encoding="utf-8")
     environment = user.sandbox.environment
     settings = {
-        "load_balancer_cluster": NAME,
+        "__load_balancer_cluster": NAME,
         "__load_balancer_nameserver": f"{environment['OPENSHIFT_DNS_SERVER']}:{environment['OPENSHIFT_DNS_PORT']}",
         "load_balancer_api_slots": 4,
         "load_balancer_ingress_slots": 4,

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from sandbox.testing.process import RunningSandbox
+from tests.role_play import constants
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "failing.metal.test"
@@ -69,6 +70,7 @@ class FailingPlay:
         return self.folder / "clusters" / NAME
 
     def run(self, *tasks: dict[str, Any], arguments: tuple[str, ...] = (), **variables: Any) -> Failed:
+        given = {**self.variables, **variables}
         play = {
             "name": "Install",
             "hosts": "localhost",
@@ -80,8 +82,7 @@ class FailingPlay:
                 "openshift_base_domain": NAME.partition(".")[2],
                 "openshift_directory": str(self.directory),
                 "play_phases": ["Run preflight checks", "Create devices"],
-                **self.variables,
-                **variables,
+                **{name: value for name, value in given.items() if name not in constants(given)},
             },
             "vars_files": [str(ROOT / "playbooks/vars/connections.yml")],
             "module_defaults": INSTALL["module_defaults"],
@@ -101,7 +102,15 @@ class FailingPlay:
         path = self.folder / "install.yml"
         path.write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
         done = subprocess.run(
-            [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", path.name, *arguments],
+            [
+                Path(sys.executable).parent / "ansible-playbook",
+                "-i",
+                "localhost,",
+                path.name,
+                "-e",
+                json.dumps(constants(given)),
+                *arguments,
+            ],
             cwd=self.folder,
             env=dict(self.environment),
             check=False,

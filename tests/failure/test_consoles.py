@@ -73,7 +73,7 @@ def play(tmp_path: Path, sandbox: RunningSandbox, sandbox_environment: dict[str,
 
 
 def test_the_bundle_has_the_consoles_of_all_devices(play: FailingPlay, key: Path, device: str) -> None:
-    failed = play.run(gather_logs=True, metal_console_key=str(key))
+    failed = play.run(openshift_gather_logs=True, metal_console_key=str(key))
     entries = failed.entries
     console = entries[f"consoles/{HOSTNAME}.log"]
     assert MARK in console
@@ -87,7 +87,7 @@ def test_the_bundle_has_the_consoles_of_all_devices(play: FailingPlay, key: Path
 
 def test_devices_with_one_hostname_have_a_console_each(play: FailingPlay, key: Path, device: str, sandbox: RunningSandbox) -> None:
     with ordered(sandbox) as another:
-        entries = play.run(gather_logs=True, metal_console_key=str(key)).entries
+        entries = play.run(openshift_gather_logs=True, metal_console_key=str(key)).entries
     found = {name for name in entries if name.startswith("consoles/")}
     assert found == {f"consoles/{HOSTNAME}-{device}.log", f"consoles/{HOSTNAME}-{another}.log"}
 
@@ -100,7 +100,7 @@ def test_consoles_are_read_only_for_logs(play: FailingPlay, key: Path, device: s
 
 def test_a_key_that_is_refused_is_reported(play: FailingPlay, device: str, tmp_path: Path) -> None:
     foreign = make_ssh_key(tmp_path / "foreign")
-    failed = play.run(gather_logs=True, metal_console_key=str(foreign))
+    failed = play.run(openshift_gather_logs=True, metal_console_key=str(foreign))
     assert "could not be collected: consoles. Review" in failed.last_screen
     (left_out,) = json.loads(failed.entries["left-out.json"])
     assert left_out["name"] == f"consoles/{HOSTNAME}.log"

@@ -16,7 +16,7 @@ from tests.failure.failing import NAME, REASON, Failed, FailingPlay, environment
 
 TITLE = f"Install of {NAME} failed in phase 2 of 2, Create devices"
 FAILING_TEMPLATE = "{{ 1 // 0 }}"
-QUICK = {"gather_api_timeout": 1, "gather_api_retries": 0}
+QUICK = {"__gather_api_timeout": 1, "__gather_api_retries": 0}
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_bootstrap_machine_that_cannot_be_reached(play: FailingPlay, devices: 
     # Deaf to a polite end, and with a child of its own, as a program behind an SSH connection that hangs.
     installer.write_text(f"#!/bin/sh\ntrap '' TERM\necho connecting >&2\nwhile :; do touch {mark}; sleep 0.2; done\n", encoding="utf-8")
     installer.chmod(0o755)
-    failed = play.run(arguments=("-e", "__gather_logs_timeout=1"), gather_logs=True)
+    failed = play.run(arguments=("-e", "__gather_logs_timeout=1"), openshift_gather_logs=True)
     ends_with_the_reason(failed)
     assert missing(failed) == {"bootstrap_logs"}
     assert "connecting" in failed.entries["gather-bootstrap.json"]
@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_written(play: FailingPlay) -> None:
 @pytest.mark.parametrize(
     ("variables", "bundled"),
     [
-        # In the arguments of the role, in those of the modules of the Metal API, and in both.
+        # In the contents of the archive, in the arguments of the modules of the Metal API, and in both.
         ({"openshift_gather_files": FAILING_TEMPLATE}, False),
         ({"metal_project_id": FAILING_TEMPLATE}, True),
         ({"metal_api_token": FAILING_TEMPLATE}, False),
@@ -124,7 +124,7 @@ def test_templates_of_the_bundle_that_fail(play: FailingPlay, variables: dict[st
         assert missing(failed) == {"devices", "events"}
         assert REASON in failed.entries["failure.json"]
     else:
-        assert "  Bundle:   not collected, see the error above" in failed.last_screen
+        assert "  Bundle:   not written: its contents could not be rendered, see the error above" in failed.last_screen
 
 
 def test_a_metal_api_that_is_down(play: FailingPlay) -> None:

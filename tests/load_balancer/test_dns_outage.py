@@ -84,7 +84,7 @@ class Balancer:
     def __init__(self, folder: Path, resolver: str, address: str, slots: int = 2) -> None:
         self.control = folder / "control"
         settings = {
-            "load_balancer_cluster": "demo.metal.test",
+            "__load_balancer_cluster": "demo.metal.test",
             "__load_balancer_nameserver": resolver,
             "load_balancer_api_slots": 2,
             "load_balancer_ingress_slots": slots,

@@ -196,7 +196,7 @@ def cloud_config(folder: Path, **variables: Any) -> dict[str, Any]:
     role = ROLES / "load_balancer"
     for name in ("files", "templates"):
         (folder / name).symlink_to(role / name)
-    settings = {"openshift_cluster_name": "demo", "openshift_base_domain": "metal.test", "load_balancer_directory": "", **variables}
+    settings = {"openshift_cluster_name": "demo", "openshift_base_domain": "metal.test", "openshift_directory": "/nonexistent", **variables}
     settings |= {
         "role_path": str(role),
         "ansible_python_interpreter": sys.executable,

@@ -79,7 +79,7 @@ def test_the_unit_has_the_metadata_service_of_the_inventory() -> None:
     files = yaml.safe_load((ROLES / "load_balancer/vars/main.yml").read_text(encoding="utf-8"))["__load_balancer_announce_files"]
     (settings,) = (file["content"] for file in files if file["path"] == "/etc/default/announce")
     assert set(re.findall(r"\$\{(\w+)\}", command[1])) == {line.partition("=")[0] for line in settings.splitlines()}
-    assert "METADATA_URL={{ load_balancer_metadata_url }}" in settings.splitlines()
+    assert "METADATA_URL={{ __load_balancer_metadata_url }}" in settings.splitlines()
 
 
 def test_no_program_of_a_role_knows_a_host_of_the_vendor() -> None:

@@ -94,7 +94,7 @@ def told(folder: Path, **variables: Any) -> Any:
     (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
     given = {
         "ansible_python_interpreter": sys.executable,
-        "gather_directory": str(folder),
+        "openshift_directory": str(folder),
         "gather_machines": WANTED,
         "__gather_devices": DEVICES,
     } | variables
@@ -166,8 +166,8 @@ def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent
     (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
     given = {
         "ansible_python_interpreter": sys.executable,
-        "gather_directory": str(folder),
-        "gather_logs": True,
+        "openshift_directory": str(folder),
+        "openshift_gather_logs": True,
         "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]},
     }
     done = subprocess.run(

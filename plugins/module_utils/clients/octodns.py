@@ -46,7 +46,7 @@ class OctoDNSClient:
         # Where a provider has a timeout for one response, it is an argument of this name.
         arguments = inspect.signature(kind.__init__).parameters
         defaults = {"timeout": float(params["timeout"])} if "timeout" in arguments else {}
-        with self._calling("use openshift_dns_options and openshift_dns_secrets"):
+        with self._calling("use options and secrets of openshift_dns_octodns"):
             self._provider = kind(ID, **{**defaults, **options})
         # They log each request, and a module has no place for that.
         for name in ("Manager", "Plan", "Record", "Zone", getattr(self._provider, "log", logging.getLogger("Zone")).name):
@@ -164,7 +164,7 @@ def _provider_class(service: str) -> Any:
     names = [chosen] if chosen else [name for name in found if name.lower() == expected] or list(found)
     if len(names) != 1 or names[0] not in found:
         raise CollectionError(
-            f"{package} has no single provider {service}. Set openshift_dns_service to one of "
+            f"{package} has no single provider {service}. Set service in openshift_dns_octodns to one of "
             f"{', '.join(sorted(f'{package}.{name}' for name in found)) or 'another service'}."
         )
     return found[names[0]]

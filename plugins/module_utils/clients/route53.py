@@ -39,10 +39,10 @@ REGION = "us-east-1"
 """Route 53 is one service for all regions, and its requests are signed for this one."""
 ADVICE = {
     "AccessDenied": "allow the actions that docs/dns.md lists for this user or role",
-    "InvalidClientTokenId": "check openshift_dns_access_key",
-    "SignatureDoesNotMatch": "check openshift_dns_secret_key",
-    "ExpiredToken": "renew openshift_dns_session_token",
-    "NoSuchHostedZone": "check openshift_dns_zone_id",
+    "InvalidClientTokenId": "check access_key in openshift_dns_route53",
+    "SignatureDoesNotMatch": "check secret_key in openshift_dns_route53",
+    "ExpiredToken": "renew session_token in openshift_dns_route53",
+    "NoSuchHostedZone": "check zone_id in openshift_dns_route53",
 }
 
 OWNER_TAG = "openshift-cluster"
@@ -196,21 +196,21 @@ class Route53Client:
                 zone = self._api.get_hosted_zone(Id=self._id)["HostedZone"]
             if _name(zone["Name"]) != self._name:
                 raise CollectionError(
-                    f"The hosted zone {self._id} is {_name(zone['Name'])}, not {self._name}. Check openshift_dns_zone_id."
+                    f"The hosted zone {self._id} is {_name(zone['Name'])}, not {self._name}. Check zone_id in openshift_dns_route53."
                 )
             return self._id
         found = self._zones()
         kind = "private" if self._private else "public"
         if not found:
             raise CollectionError(
-                f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, set "
-                "openshift_dns_create_zone, or check openshift_dns_zone and openshift_dns_zone_private."
+                f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, or set "
+                "create_zone in openshift_dns_route53, or check openshift_dns_zone and zone_private in openshift_dns_route53."
             )
         ids = [str(zone["Id"]).rpartition("/")[2] for zone in found]
         if len(ids) > 1:
             raise CollectionError(
                 f"Route 53 has {len(ids)} {kind} hosted zones {self._name}: {', '.join(sorted(ids))}. "
-                "Choose one with openshift_dns_zone_id."
+                "Choose one with zone_id in openshift_dns_route53."
             )
         self._id = ids[0]
         return self._id

@@ -308,14 +308,14 @@ CHECKS: tuple[Check, ...] = (
         names.settings,
         expected="openshift_dns_provider none, or rfc2136, route53 or octodns with its settings and a zone that contains"
         " the cluster's names",
-        advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret for rfc2136, both AWS keys or none for"
-        " route53, openshift_dns_service for octodns, and openshift_dns_zone if the zone is not the base domain",
+        advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret for rfc2136, both AWS keys or none in"
+        " openshift_dns_route53, service in openshift_dns_octodns, and openshift_dns_zone if the zone is not the base domain",
     ),
     Check(
         "DNS delegation",
         names.delegation,
         expected="no delegation, or openshift_dns_zone <name>.<domain> below openshift_dns_parent_zone, with openshift_dns_name_servers"
-        " or openshift_dns_create_zone",
+        " or create_zone in openshift_dns_route53",
         advice="create the cluster's own zone and set all three variables, or none of openshift_dns_parent_zone and"
         " openshift_dns_name_servers, since other clusters in the zone would lose their names with the delegation",
     ),
@@ -449,7 +449,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "clock",
         metal.clock,
-        expected="the controller's clock within validate_clock_tolerance seconds of the Metal API's",
+        expected="the controller's clock within 60 seconds of the Metal API's",
         advice="synchronize the controller's clock (chrony, systemd-timesyncd): certificates that are created with a wrong clock are not"
         " valid on the nodes",
     ),
@@ -529,7 +529,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "disk space",
         controller.disk_space,
-        expected="validate_disk_needed gigabytes free on the file system of the cluster folder",
+        expected="3 gigabytes free on the file system of the cluster folder",
         advice="free disk space, or set openshift_directory to a folder on another disk",
     ),
     Check(

@@ -26,6 +26,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.
     passed_if,
     warning,
 )
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import REMOVED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import REFUSED_DEVICE_OPTIONS
 
 SIMILAR = 0.75
@@ -54,6 +55,7 @@ def variables(context: Context) -> Finding:
     }
     refused = {name: reason for name in unknown if (reason := REFUSED_DEVICE_OPTIONS.get(name.removeprefix("metal_"))) is not None}
     problems += [f"{name}{unknown.pop(name)} cannot be set: {reason}" for name, reason in refused.items()]
+    problems += [f"{name}{unknown.pop(name)} is gone: {REMOVED[name]}" for name in sorted(REMOVED.keys() & unknown.keys())]
     mistyped = {name: close[0] for name in unknown if (close := difflib.get_close_matches(name, known, n=1, cutoff=MISTYPED))}
     problems += [f"unknown variable {name}{unknown.pop(name)}, did you mean {close}?" for name, close in mistyped.items()]
     problems += [

@@ -36,8 +36,8 @@ UPDATE_ADVICE = {
     "REFUSED": "let openshift_dns_key_name update all names below the cluster's domain (in BIND: allow-update or update-policy)",
 }
 """What to do, by the response code of the server."""
-REQUIRED: Mapping[str, Sequence[str]] = {"rfc2136": ("server", "key_name", "key_secret"), "route53": (), "octodns": ("service",)}
-"""Settings that a provider needs; those of AWS may come from the environment."""
+REQUIRED: Mapping[str, Sequence[str]] = {"rfc2136": ("server", "key_name", "key_secret"), "route53": (), "octodns": ()}
+"""Variables that a provider needs."""
 GREATEST_TTL = 2**31 - 1
 """RFC 2181, 8; Route 53 has the same limit."""
 GREATEST_RECORDS: Mapping[str, int] = {"route53": 400}
@@ -48,20 +48,27 @@ SERVICE_TTLS: Mapping[str, tuple[int, int]] = {"cloudflare": (60, 86400)}
 """The TTLs that a service accepts, from its documentation."""
 
 
+def _settings_of(context: Context, provider: str) -> Mapping[str, Any]:
+    """Return the dictionary with the settings of a provider, without those that are not set."""
+    given = context.settings.get(f"dns_{provider}")
+    return {name: value for name, value in given.items() if value not in (None, "")} if isinstance(given, Mapping) else {}
+
+
 def settings(context: Context) -> Finding:
     provider, zone = context.text("dns_provider"), context.text("dns_zone")
     if provider == "none":
         return passed("none: the playbook prints the records to create")
     if provider not in REQUIRED:
         return failed(f"provider {provider}")
-    lacking = [name for name in REQUIRED[provider] if not context.text(f"dns_{name}")]
-    if provider == "route53" and bool(context.text("dns_access_key")) != bool(context.text("dns_secret_key")):
-        lacking.append("secret_key" if context.text("dns_access_key") else "access_key")
-    details = f"provider {provider}, zone '{zone}'" + (
-        f", without {', '.join(f'openshift_dns_{name}' for name in lacking)}" if lacking else ""
-    )
-    if provider == "octodns" and context.text("dns_service"):
-        details += f", service {context.text('dns_service')}"
+    chosen = _settings_of(context, provider)
+    lacking = [f"openshift_dns_{name}" for name in REQUIRED[provider] if not context.text(f"dns_{name}")]
+    if provider == "route53" and ("access_key" in chosen) != ("secret_key" in chosen):
+        lacking.append(f"{'secret_key' if 'access_key' in chosen else 'access_key'} in openshift_dns_route53")
+    if provider == "octodns" and "service" not in chosen:
+        lacking.append("service in openshift_dns_octodns")
+    details = f"provider {provider}, zone '{zone}'" + (f", without {', '.join(lacking)}" if lacking else "")
+    if provider == "octodns" and "service" in chosen:
+        details += f", service {chosen['service']}"
     return passed_if(not lacking and is_in_zone(context.cluster, zone), details)
 
 
@@ -69,14 +76,15 @@ def delegation(context: Context) -> Finding:
     """Return whether the delegation is of a zone that this cluster alone uses, by a provider, to name servers."""
     parent, zone, servers = context.text("dns_parent_zone"), context.text("dns_zone"), context.settings.get("dns_name_servers")
     servers = servers if isinstance(servers, (list, tuple)) else [servers] if servers else []
-    creates = context.settings.get("dns_create_zone") is True
+    route53 = _settings_of(context, "route53")
+    creates = route53.get("create_zone") is True
     if creates:
-        private = context.settings.get("dns_zone_private") is True
-        if context.text("dns_provider") != "route53" or zone != context.cluster or context.text("dns_zone_id") or private:
+        private = route53.get("zone_private") is True
+        if context.text("dns_provider") != "route53" or zone != context.cluster or "zone_id" in route53 or private:
             return failed(
-                f"openshift_dns_create_zone with provider {context.text('dns_provider')} and zone {zone or 'that is not set'}"
+                f"create_zone in openshift_dns_route53 with provider {context.text('dns_provider')} and zone {zone or 'that is not set'}"
                 f"{', which is private' if private else ''}",
-                f"set openshift_dns_provider to route53, openshift_dns_zone to {context.cluster}, and no openshift_dns_zone_id; only a"
+                f"set openshift_dns_provider to route53, openshift_dns_zone to {context.cluster}, and no zone_id; only a"
                 " public zone of the cluster alone is created",
             )
         if not parent:
@@ -96,7 +104,7 @@ def ttl(context: Context) -> Finding:
         return not_checkable("not checked: openshift_dns_ttl is no number")
     if provider == "none":
         return passed("none: the TTL of records that are created by hand is not known")
-    service = context.text("dns_service") if provider == "octodns" else ""
+    service = str(_settings_of(context, provider).get("service", "")) if provider == "octodns" else ""
     least, greatest = SERVICE_TTLS.get(service, (0 if provider == "rfc2136" else 1, GREATEST_TTL))
     return passed_if(least <= int(chosen) <= greatest, f"{chosen} s; {service or provider} accepts {least} to {greatest} s")
 
@@ -129,7 +137,7 @@ def zone(context: Context) -> Finding:
     place = (
         f"{context.text('dns_server')} port {context.text('dns_port')}"
         if provider == "rfc2136"
-        else context.text("dns_service") or provider
+        else str(_settings_of(context, provider).get("service", provider))
     )
     returned = answer.get("msg") or ("the server answered " + (code or "nothing") if provider == "rfc2136" else "the zone can be read")
     return passed_if(code == "NOERROR", f"{context.text('dns_zone')} at {place}: {returned}", UPDATE_ADVICE.get(code))

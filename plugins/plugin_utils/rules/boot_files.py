@@ -8,18 +8,33 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot import files as boot_files
 
-__all__ = ["bootstrap_pointer", "contents", "files", "live_images", "unsigned"]
+__all__ = ["bootstrap_pointer", "contents", "files", "live_images", "server_port", "unsigned"]
 
 Object = Mapping[str, Any]
 
 bootstrap_pointer = boot_files.bootstrap_pointer
 live_images = boot_files.boot_images
+
+
+FIRST_PORT = 20000
+PORTS = 10000
+"""The range of the ports of the server of the boot files, two for each cluster."""
+
+
+def server_port(names: Sequence[Any], *, https: bool = False) -> int:
+    """Return the default port of the server of the boot files: the same from every controller, and another one for each cluster.
+
+    ``names``: name and domain of the cluster, and the ID of its project.
+    """
+    digest = hashlib.sha256(".".join(map(str, names)).encode()).hexdigest()
+    return FIRST_PORT + int(digest, 16) % (PORTS // 2) * 2 + https
 
 
 class Files(TypedDict):

@@ -11,13 +11,20 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.file_text import file_text
 
-__all__ = ["failure_contents"]
+__all__ = ["failure_contents", "secret_variables", "secrets"]
 
 Data = Mapping[str, Any]
 
@@ -46,6 +53,46 @@ EVENT = ("created_at", "type", "body", "state", "device_id")
 CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "skipped_nodes")
 VERDICT = ("name", "signer", "node", "verdict", "reason")
 REFUSED = ("name", "signer", "node", "requestor", "reason")
+
+
+SECRET_VARIABLES = (
+    *("metal_api_token", "openshift_dns_key_secret", "openshift_metallb_password", "openshift_publish_access_key"),
+    *("openshift_publish_secret_key", "openshift_publish_session_token", "openshift_pull_secret", "openshift_state_password"),
+)
+"""Variables that are secrets as a whole."""
+VARIABLES_WITH_SECRETS = ("openshift_dns_octodns", "openshift_dns_route53", "openshift_install_config", "openshift_proxy")
+SECRETS_OF_ROUTE53 = ("access_key", "secret_key", "session_token")
+SECRETS_OF_ENVIRONMENT = (
+    *("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"),
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+)
+PASSWORD_OF_URL = re.compile(r"""//[^/@":]*:([^/"]+)@""")
+
+
+def secret_variables(further: Iterable[str]) -> list[str]:
+    """Return the names of the variables that ``secrets`` reads, and further ones."""
+    return [*SECRET_VARIABLES, *VARIABLES_WITH_SECRETS, *further]
+
+
+def secrets(variables: Data, further: Iterable[Any]) -> list[Any]:
+    """Return all texts that a failure bundle must not contain, and lists and dictionaries of them.
+
+    These are secrets of variables and of the environment, the passwords in URLs of proxies, and ``further`` ones. ``variables``: values by
+    name.
+    """
+    found: list[Any] = [variables.get(name) for name in SECRET_VARIABLES]
+    with contextlib.suppress(CollectionError):  # the path of a file that cannot be read is no secret
+        found.append(file_text(text(variables.get("openshift_pull_secret")), "openshift_pull_secret"))
+    found += [mapping(variables.get("openshift_dns_route53")).get(name) for name in SECRETS_OF_ROUTE53]
+    found += mapping(mapping(variables.get("openshift_dns_octodns")).get("secrets")).values()
+    found += [os.environ.get(name) for name in SECRETS_OF_ENVIRONMENT]
+    proxies = [
+        variables.get("openshift_proxy"),
+        mapping(variables.get("openshift_install_config")).get("proxy"),
+        os.environ.get("METAL_API_PROXY"),
+    ]
+    found += map(unquote, PASSWORD_OF_URL.findall(json.dumps(proxies, default=str)))
+    return [each for each in (*found, *further) if each]
 
 
 def failure_contents(collected: Data) -> dict[str, Any]:

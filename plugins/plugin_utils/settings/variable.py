@@ -11,6 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+PRIVATE = "__"
+"""Prefix of what a role reads of a variable without an option for it."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -29,17 +32,24 @@ class Variable:
     example: Any = None
     required: bool = False
     expression: str = ""
-    """A Jinja expression of its value where the default is more than a constant. ``ROLE_`` stands for the prefix of a role's options."""
+    """A Jinja expression of its value where the default is more than a constant."""
     computed: str = ""
     """What ``expression`` uses by default, in Markdown."""
+    suboptions: tuple[Variable, ...] = ()
+    """The keys of a dictionary."""
     options: tuple[str, ...] = ()
-    """The options of roles that carry its value. The role of the first one owns the variable."""
+    """The options of roles that carry its value. In a role that is a step of the playbooks it is no option: ``__<role>_x``."""
     in_preflight: bool = False
     """It is one of ``validate_settings``."""
     is_of_host: bool = False
     """The filter ``machines`` reads it from each host, so it can be set for a group or a host."""
     has_check: bool = False
     """Preflight has a check of its own for its choices."""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its value, or that of one of its keys, is a secret."""
+        return bool(self.no_log) or any(each.is_secret for each in self.suboptions)
 
     def spec(self) -> dict[str, Any]:
         """Return its type and choices as an argument spec, an empty one if the filter ``machines`` alone checks its value."""
@@ -52,4 +62,6 @@ class Variable:
             spec["choices"] = list(self.choices)
         if self.no_log is not None:
             spec["no_log"] = self.no_log
+        if self.suboptions:
+            spec["options"] = {each.name: each.spec() for each in self.suboptions}
         return spec

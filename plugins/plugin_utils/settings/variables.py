@@ -27,26 +27,11 @@ HOST_DEVICE_OPTIONS = tuple(name for name in MACHINE_OPTIONS if name not in {"ho
 """Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""
 
 PUBLISH_PORT = (
-    "20000 + ([openshift_cluster_name | default(''), openshift_base_domain | default(''), "
-    "metal_project_id | default(lookup('ansible.builtin.env', 'METAL_PROJECT_ID'), true)] | join('.') | hash('sha256') | int(0, 16)) "
-    "% 5000 * 2"
+    "[openshift_cluster_name | default(''), openshift_base_domain | default(''), "
+    "metal_project_id | default(lookup('ansible.builtin.env', 'METAL_PROJECT_ID'), true)] "
+    "| equinix_metal.openshift.rule('boot_files.server_port'"
 )
-"""The first port of the server of the boot files: the same from every controller, and another one for each cluster."""
-
-GATHER_SECRETS = (
-    "[metal_api_token | default(''), openshift_dns_key_secret | default(''), "
-    "openshift_pull_secret | default('') | equinix_metal.openshift.file_text('openshift_pull_secret', strict=false), "
-    "openshift_publish_access_key | default(''), openshift_publish_secret_key | default(''), "
-    "openshift_publish_session_token | default(''), openshift_state_password | default(''), openshift_dns_access_key | default(''), "
-    "openshift_dns_secret_key | default(''), openshift_dns_session_token | default(''), openshift_metallb_password | default('')] "
-    "+ (openshift_dns_secrets | default({})).values() | list "
-    "+ query('ansible.builtin.env', 'METAL_AUTH_TOKEN', 'METAL_API_TOKEN', 'PACKET_API_TOKEN', 'PACKET_AUTH_TOKEN', 'PACKET_TOKEN', "
-    "'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN') "
-    "+ [openshift_proxy | default({}), openshift_install_config.proxy | default({}), lookup('ansible.builtin.env', 'METAL_API_PROXY')] "
-    "| to_json | regex_findall('//[^/@\":]*:([^/\"]+)@') | map('urldecode') | list "
-    "+ openshift_gather_secrets | default([])"
-)
-"""All secrets that the failure bundle must not contain. Of URLs of proxies these are the passwords."""
+"""The beginning of the default of a port of the server of the boot files."""
 
 SECTIONS: Mapping[str, tuple[Variable, ...]] = {
     "Cluster and Ignition files": (
@@ -77,7 +62,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "of that payload. May be empty with O(openshift_installer).",
             default="",
             example="4.20.33",
-            options=("ignition_version", "gather_version"),
+            options=("ignition_version", "__gather_version"),
             in_preflight=True,
         ),
         Variable(
@@ -287,7 +272,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["ntp1.example.com", "ntp2.example.com"],
-            options=("ignition_time_servers", "cluster_time_servers", "boot_files_time_servers"),
+            options=("ignition_time_servers", "__cluster_time_servers", "boot_files_time_servers"),
             in_preflight=True,
         ),
         Variable(
@@ -298,7 +283,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "on bare metal has none.",
             default="",
             choices=("", "removed", "emptydir", "pvc"),
-            options=("services_registry",),
+            options=("__services_registry",),
             in_preflight=True,
         ),
         Variable(
@@ -307,7 +292,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Size of the PersistentVolumeClaim of the image registry, with O(openshift_registry=pvc).",
             default="100Gi",
             example="500Gi",
-            options=("services_registry_size",),
+            options=("__services_registry_size",),
             in_preflight=True,
         ),
         Variable(
@@ -316,7 +301,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Storage class of the PersistentVolumeClaim of the image registry. Empty is the default class of the cluster.",
             default="",
             example="lvms-vg1",
-            options=("services_registry_storage_class",),
+            options=("__services_registry_storage_class",),
             in_preflight=True,
         ),
         Variable(
@@ -326,7 +311,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Empty is none.",
             default="",
             choices=("", "lvms"),
-            options=("services_local_storage",),
+            options=("__services_local_storage",),
             in_preflight=True,
         ),
         Variable(
@@ -337,7 +322,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"],
-            options=("services_local_storage_paths",),
+            options=("__services_local_storage_paths",),
             in_preflight=True,
         ),
         Variable(
@@ -346,7 +331,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Labels of the nodes whose disks O(openshift_local_storage) uses. Without labels, nodes without NoSchedule taints.",
             default={},
             example={"node-role.kubernetes.io/storage": ""},
-            options=("services_local_storage_node_labels",),
+            options=("__services_local_storage_node_labels",),
             in_preflight=True,
         ),
         Variable(
@@ -355,7 +340,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Channel of the operator of O(openshift_local_storage). Empty is C(stable-<minor version of the cluster>).",
             default="",
             example="stable-4.20",
-            options=("services_local_storage_channel",),
+            options=("__services_local_storage_channel",),
         ),
         Variable(
             "openshift_metallb",
@@ -363,7 +348,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether MetalLB is installed. It gives Services of type LoadBalancer an address, and announces that by BGP to the routers of "
             "the Metal API.",
             default=False,
-            options=("services_metallb",),
+            options=("__services_metallb",),
             in_preflight=True,
         ),
         Variable(
@@ -374,7 +359,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["198.51.100.8/29"],
-            options=("services_metallb_addresses",),
+            options=("__services_metallb_addresses",),
             in_preflight=True,
         ),
         Variable(
@@ -384,7 +369,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "deleted.",
             default="",
             example="e1ff9c2b-051a-4688-965f-153e274f77e0",
-            options=("services_metallb_reservation",),
+            options=("__services_metallb_reservation",),
             in_preflight=True,
         ),
         Variable(
@@ -393,7 +378,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "MD5 password of the project's BGP configuration, if that has one. The Metal API returns it to no client of this collection.",
             default="",
             no_log=True,
-            options=("services_metallb_password",),
+            options=("__services_metallb_password",),
             in_preflight=True,
         ),
         Variable(
@@ -403,7 +388,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "O(openshift_metallb).",
             default="redhat-operators",
             example="cs-redhat-operator-index-v4-20",
-            options=("services_operator_catalog",),
+            options=("__services_operator_catalog",),
             in_preflight=True,
         ),
         Variable(
@@ -432,17 +417,17 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "boot_files_directory",
                 "csr_approval_directory",
                 "bootstrap_teardown_directory",
-                "cluster_directory",
-                "services_directory",
-                "destroy_directory",
-                "node_removal_directory",
-                "control_plane_directory",
-                "gather_directory",
-                "report_directory",
-                "validate_directory",
-                "power_directory",
-                "state_store_directory",
-                "load_balancer_directory",
+                "__cluster_directory",
+                "__services_directory",
+                "__destroy_directory",
+                "__node_removal_directory",
+                "__control_plane_directory",
+                "__gather_directory",
+                "__report_directory",
+                "__validate_directory",
+                "__power_directory",
+                "__state_store_directory",
+                "__load_balancer_directory",
             ),
         ),
     ),
@@ -476,7 +461,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "ID of the project of the devices. It is stored with the cluster's files, and runs for another project are refused.",
             expression="metal_project_id | default(lookup('ansible.builtin.env', 'METAL_PROJECT_ID'), true)",
             computed="`METAL_PROJECT_ID` of the environment",
-            options=("ignition_project_id", "project_id"),
+            options=("ignition_project_id", "__project_id"),
             in_preflight=True,
         ),
         Variable(
@@ -485,7 +470,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Name of the project, without O(metal_project_id). Needs a user's token.",
             default="",
             example="demo",
-            options=("project_name",),
+            options=("__project_name",),
         ),
         Variable(
             "metal_organization_id",
@@ -493,7 +478,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "ID of the organization in which O(metal_project_name) is searched and created. Without it, every project of the token is"
             " searched, and the Metal API creates the project in the user's default organization.",
             default="",
-            options=("project_organization_id",),
+            options=("__project_organization_id",),
         ),
         Variable(
             "metal_project_create",
@@ -501,7 +486,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether install.yml creates the project O(metal_project_name) if it does not exist, before the preflight checks. destroy.yml"
             " deletes a project that was created for the cluster, unless anything is left in it.",
             default=False,
-            options=("project_create",),
+            options=("__project_create",),
         ),
         Variable(
             "openshift_role",
@@ -566,7 +551,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "V(worker=3, storage=storage-0 storage-2).",
             default={},
             example={"worker": 3},
-            options=("node_removal_pool_sizes",),
+            options=("__node_removal_pool_sizes",),
             in_preflight=True,
         ),
         Variable(
@@ -593,7 +578,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Number of workers with which a run continues; V(0) is all of them. The run prints a warning for each "
             "worker that failed, is gone or is not Ready in time.",
             default=0,
-            options=("provision_worker_quorum", "cluster_worker_quorum", "csr_approval_worker_quorum"),
+            options=("provision_worker_quorum", "__cluster_worker_quorum", "csr_approval_worker_quorum"),
             in_preflight=True,
         ),
         *(Variable(f"metal_{name}", is_of_host=True) for name in HOST_DEVICE_OPTIONS),
@@ -617,7 +602,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cluster or with O(openshift_ignition_platform=packet).",
             default="controller",
             choices=("controller", "host", "object_storage"),
-            options=("provision_publish", "boot_files_publish", "destroy_publish"),
+            options=("provision_publish", "boot_files_publish", "__destroy_publish"),
             in_preflight=True,
         ),
         Variable(
@@ -641,7 +626,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_http_port",
             "int",
             "TCP port of boot scripts and live configurations, which have no secrets.",
-            expression=f"openshift_publish_http_port | default({PUBLISH_PORT})",
+            expression=f"openshift_publish_http_port | default({PUBLISH_PORT}))",
             computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("provision_publish_http_port", "boot_files_http_port", "bootstrap_teardown_publish_http_port"),
             in_preflight=True,
@@ -650,7 +635,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_publish_https_port",
             "int",
             "TCP port of bootstrap.ign.",
-            expression=f"openshift_publish_https_port | default({PUBLISH_PORT} + 1)",
+            expression=f"openshift_publish_https_port | default({PUBLISH_PORT}, https=true))",
             computed="computed from the cluster's name and project, from 20000 to 29999",
             options=("boot_files_https_port",),
             in_preflight=True,
@@ -700,14 +685,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Region of the bucket.",
             default="",
-            options=("boot_files_object_storage_region", "state_store_region"),
+            options=("boot_files_object_storage_region", "__state_store_region"),
         ),
         Variable(
             "openshift_publish_endpoint",
             "str",
             "URL of the S3 service. Empty is Amazon S3.",
             default="",
-            options=("boot_files_object_storage_endpoint", "state_store_endpoint"),
+            options=("boot_files_object_storage_endpoint", "__state_store_endpoint"),
             in_preflight=True,
         ),
         Variable(
@@ -724,7 +709,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "path",
             "Path of a PEM file with the CA of the S3 service, unless it is a public one.",
             default="",
-            options=("boot_files_object_storage_ca", "state_store_ca"),
+            options=("boot_files_object_storage_ca", "__state_store_ca"),
         ),
         Variable(
             "openshift_publish_access_key",
@@ -732,7 +717,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Access key of the S3 service. Empty, credentials are found as boto3 finds them.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_access_key", "state_store_access_key"),
+            options=("boot_files_object_storage_access_key", "__state_store_access_key"),
         ),
         Variable(
             "openshift_publish_secret_key",
@@ -740,7 +725,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Secret key of the S3 service.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_secret_key", "state_store_secret_key"),
+            options=("boot_files_object_storage_secret_key", "__state_store_secret_key"),
         ),
         Variable(
             "openshift_publish_session_token",
@@ -749,7 +734,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "without a session token.",
             default="",
             no_log=True,
-            options=("boot_files_object_storage_session_token", "state_store_session_token"),
+            options=("boot_files_object_storage_session_token", "__state_store_session_token"),
         ),
         Variable(
             "openshift_install_device",
@@ -830,7 +815,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
                 "if openshift_ignition_platform | default('metal') == 'packet' else '', true)"
             ),
             computed="`https://metadata.packet.net/metadata` with `openshift_ignition_platform: packet`, otherwise empty",
-            options=("boot_files_metadata_url", "ignition_metadata_url", "load_balancer_metadata_url"),
+            options=("boot_files_metadata_url", "ignition_metadata_url", "__load_balancer_metadata_url"),
             in_preflight=True,
         ),
     ),
@@ -843,7 +828,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "restores. With V(cluster) they are also in a Secret of the cluster, once its bootstrap is complete.",
             default="folder",
             choices=("folder", "object_storage", "cluster"),
-            options=("state_store_kind", "cluster_state_store"),
+            options=("__state_store_kind", "__cluster_state_store"),
             in_preflight=True,
             has_check=True,
         ),
@@ -853,7 +838,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Password of the archive, required with V(object_storage) and V(cluster). Nobody can read the archive without it.",
             default="",
             no_log=True,
-            options=("state_store_password",),
+            options=("__state_store_password",),
             in_preflight=True,
         ),
         Variable(
@@ -862,7 +847,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "With O(openshift_state_store=object_storage), the bucket. It has to exist.",
             expression="openshift_state_bucket | default(openshift_publish_bucket | default(''), true)",
             computed="`openshift_publish_bucket`",
-            options=("state_store_bucket",),
+            options=("__state_store_bucket",),
             in_preflight=True,
         ),
         Variable(
@@ -870,7 +855,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Prefix of the names of objects in the bucket. The name of the cluster follows.",
             default="openshift-state/",
-            options=("state_store_prefix",),
+            options=("__state_store_prefix",),
         ),
     ),
     "DNS and load balancer": (
@@ -878,11 +863,11 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_dns_provider",
             "str",
             "Provider of the DNS records. V(rfc2136) is a DNS server that accepts signed updates, V(route53) Amazon Route 53, V(octodns) "
-            "one of the services for which octoDNS has a provider, see O(openshift_dns_service). V(none) prints the records "
+            "one of the services for which octoDNS has a provider. V(none) prints the records "
             "and waits until they resolve.",
             default="none",
             choices=("none", "rfc2136", "route53", "octodns"),
-            options=("dns_provider", "bootstrap_teardown_dns_provider", "load_balancer_dns_provider"),
+            options=("dns_provider", "bootstrap_teardown_dns_provider", "__load_balancer_dns_provider"),
             in_preflight=True,
             has_check=True,
         ),
@@ -891,7 +876,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Address of the DNS server that accepts updates.",
             default="",
-            options=("dns_server", "load_balancer_dns_server", "bootstrap_teardown_dns_server"),
+            options=("dns_server", "__load_balancer_dns_server", "bootstrap_teardown_dns_server"),
             in_preflight=True,
         ),
         Variable(
@@ -900,7 +885,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Port of the DNS server.",
             default=53,
             expression="openshift_dns_port | default(53, true)",
-            options=("dns_port", "load_balancer_dns_port", "bootstrap_teardown_dns_port"),
+            options=("dns_port", "__load_balancer_dns_port", "bootstrap_teardown_dns_port"),
             in_preflight=True,
         ),
         Variable(
@@ -938,88 +923,46 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
-            "openshift_dns_access_key",
-            "str",
-            "Access key of AWS for the provider V(route53). Empty, credentials are found as boto3 finds them.",
-            default="",
-            no_log=True,
-            options=("dns_access_key",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_secret_key",
-            "str",
-            "Secret key of AWS for the provider V(route53).",
-            default="",
-            no_log=True,
-            options=("dns_secret_key",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_session_token",
-            "str",
-            "Session token of AWS for the provider V(route53).",
-            default="",
-            no_log=True,
-            options=("dns_session_token",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_endpoint",
-            "str",
-            "URL of the API of the provider V(route53). Empty is that of Amazon Route 53.",
-            default="",
-            options=("dns_endpoint",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_ca",
-            "path",
-            "Path of a PEM file with the CA of O(openshift_dns_endpoint), unless it is a public one.",
-            default="",
-            options=("dns_ca",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_zone_id",
-            "str",
-            "Id of the hosted zone of the provider V(route53), where several have the name O(openshift_dns_zone).",
-            default="",
-            options=("dns_zone_id",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_zone_private",
-            "bool",
-            "Whether the hosted zone of the provider V(route53) is a private one. The machines have to resolve names in it.",
-            default=False,
-            options=("dns_zone_private",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_service",
-            "str",
-            "Service of the provider V(octodns). V(cloudflare) is the provider in the Python package C(octodns-cloudflare), which has to "
-            "be installed on the controller. If a package has several providers, the whole name of a class.",
-            default="",
-            options=("dns_service",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_options",
+            "openshift_dns_route53",
             "dict",
-            "Arguments of the octoDNS provider, as its README has them.",
+            "Settings of the provider V(route53).",
             default={},
-            options=("dns_options",),
+            example={"zone_id": "Z0123456789ABCDEFGHIJ"},
+            suboptions=(
+                Variable("access_key", "str", "Access key of AWS. Without it, credentials are found as boto3 finds them.", no_log=True),
+                Variable("secret_key", "str", "Secret key of AWS.", no_log=True),
+                Variable("session_token", "str", "Session token of AWS.", no_log=True),
+                Variable("endpoint", "str", "URL of the API. The default is that of Amazon Route 53."),
+                Variable("ca", "path", "Path of a PEM file with the CA of the endpoint, unless it is a public one."),
+                Variable("zone_id", "str", "ID of the hosted zone, where several have the name O(openshift_dns_zone)."),
+                Variable("zone_private", "bool", "Whether the hosted zone is a private one. The machines have to resolve names in it."),
+                Variable(
+                    "create_zone",
+                    "bool",
+                    "Whether O(openshift_dns_zone) is created if it does not exist. It has to be of this cluster alone, "
+                    "C(<name>.<domain>), and is deleted with the cluster if the collection created it and no other record is in it.",
+                ),
+            ),
+            options=("dns_route53",),
             in_preflight=True,
         ),
         Variable(
-            "openshift_dns_secrets",
+            "openshift_dns_octodns",
             "dict",
-            "More arguments of the octoDNS provider which are secrets, such as C(token). They are in no output.",
+            "Settings of the provider V(octodns).",
             default={},
-            no_log=True,
-            options=("dns_secrets",),
+            example={"service": "cloudflare", "secrets": {"token": "..."}},
+            suboptions=(
+                Variable(
+                    "service",
+                    "str",
+                    "The service. V(cloudflare) is the provider in the Python package C(octodns-cloudflare), which has to be installed on "
+                    "the controller. If a package has several providers, the whole name of a class.",
+                ),
+                Variable("options", "dict", "Arguments of the octoDNS provider, as its README has them."),
+                Variable("secrets", "dict", "More arguments which are secrets, such as C(token). They are in no output.", no_log=True),
+            ),
+            options=("dns_octodns",),
             in_preflight=True,
         ),
         Variable(
@@ -1030,15 +973,6 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             options=("dns_reverse_zones",),
-            in_preflight=True,
-        ),
-        Variable(
-            "openshift_dns_create_zone",
-            "bool",
-            "Whether O(openshift_dns_zone) is created in Route 53 if it does not exist. It has to be of this cluster alone, "
-            "C(<name>.<domain>), and is deleted with the cluster if the collection created it and no other record is in it.",
-            default=False,
-            options=("dns_create_zone",),
             in_preflight=True,
         ),
         Variable(
@@ -1053,8 +987,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         Variable(
             "openshift_dns_name_servers",
             "list",
-            "Names of the name servers of O(openshift_dns_zone), for its delegation. With O(openshift_dns_create_zone) the default is "
-            "those of the zone in Route 53.",
+            "Names of the name servers of O(openshift_dns_zone), for its delegation. With C(create_zone) of O(openshift_dns_route53) the "
+            "default is those of the zone in Route 53.",
             default=[],
             elements="str",
             options=("dns_name_servers",),
@@ -1094,7 +1028,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "user's own.",
             default="dns",
             choices=("dns", "haproxy", "kube_vip", "external"),
-            options=("load_balancer_kind", "dns_load_balancer", "ignition_load_balancer"),
+            options=("__load_balancer_kind", "dns_load_balancer", "ignition_load_balancer"),
             in_preflight=True,
             has_check=True,
         ),
@@ -1111,7 +1045,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Address of the external load balancer for ports 6443 and 22623. The records of the API lead to it.",
             default="",
-            options=("load_balancer_api_address", "dns_api_address"),
+            options=("__load_balancer_api_address", "dns_api_address"),
             in_preflight=True,
         ),
         Variable(
@@ -1119,7 +1053,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Address of the external load balancer for ports 80 and 443. The records of V(*.apps) lead to it.",
             default="",
-            options=("load_balancer_ingress_address", "dns_ingress_address"),
+            options=("__load_balancer_ingress_address", "dns_ingress_address"),
             in_preflight=True,
         ),
         Variable(
@@ -1130,7 +1064,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "taints.",
             default="",
             example="infra",
-            options=("cluster_ingress_pool", "ignition_ingress_pool"),
+            options=("__cluster_ingress_pool", "ignition_ingress_pool"),
             in_preflight=True,
             has_check=True,
         ),
@@ -1141,7 +1075,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "machine.",
             default="",
             example=3,
-            options=("cluster_ingress_replicas", "ignition_ingress_replicas"),
+            options=("__cluster_ingress_replicas", "ignition_ingress_replicas"),
             in_preflight=True,
             has_check=True,
         ),
@@ -1158,14 +1092,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             options=(
                 "ignition_machine_network",
                 "bootstrap_teardown_machine_network",
-                "cluster_machine_network",
-                "control_plane_machine_network",
+                "__cluster_machine_network",
+                "__control_plane_machine_network",
                 "csr_approval_machine_network",
                 "dns_machine_network",
-                "gather_machine_network",
-                "node_removal_machine_network",
-                "network_machine_network",
-                "power_machine_network",
+                "__gather_machine_network",
+                "__node_removal_machine_network",
+                "__network_machine_network",
+                "__power_machine_network",
                 "provision_machine_network",
             ),
             in_preflight=True,
@@ -1178,7 +1112,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cluster alone, and so do the bootstrap device and the load balancer devices. They read the addresses of these machines from "
             "the DNS record C(nodes.<name>.<domain>). Has an effect when the Ignition files and the load balancer devices are created.",
             default=True,
-            options=("ignition_node_firewall", "load_balancer_node_firewall"),
+            options=("ignition_node_firewall", "__load_balancer_node_firewall"),
             in_preflight=True,
         ),
         Variable(
@@ -1189,7 +1123,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["198.51.100.0/24"],
-            options=("ignition_node_firewall_sources", "load_balancer_node_firewall_sources"),
+            options=("ignition_node_firewall_sources", "__load_balancer_node_firewall_sources"),
             in_preflight=True,
         ),
         Variable(
@@ -1199,7 +1133,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "cluster gets a VLAN of its own.",
             default="",
             example="5f1d3910-2059-4737-8e7d-d4907cfbf27f",
-            options=("network_vlan_id", "provision_vlan_id"),
+            options=("__network_vlan_id", "provision_vlan_id"),
             in_preflight=True,
         ),
         Variable(
@@ -1210,7 +1144,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "the address in the VLAN alone, and O(openshift_vlan_gateway) is their default gateway.",
             default="hybrid",
             choices=("hybrid", "layer2"),
-            options=("ignition_vlan_mode", "provision_vlan_mode", "cluster_vlan_mode"),
+            options=("ignition_vlan_mode", "provision_vlan_mode", "__cluster_vlan_mode"),
             in_preflight=True,
         ),
         Variable(
@@ -1222,7 +1156,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "existing one, which is never deleted.",
             default="none",
             example="public",
-            options=("network_vlan_gateway", "provision_vlan_gateway"),
+            options=("__network_vlan_gateway", "provision_vlan_gateway"),
             in_preflight=True,
         ),
         Variable(
@@ -1231,7 +1165,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "How many addresses the subnet of the cluster's own gateway has: 8, 16, 32, 64 or 128. Three of them are no addresses of "
             "machines.",
             default=32,
-            options=("network_vlan_gateway_size",),
+            options=("__network_vlan_gateway_size",),
             in_preflight=True,
         ),
         Variable(
@@ -1241,7 +1175,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "O(openshift_vlan_gateway=public). It is never deleted. Empty, the cluster reserves a block of its own.",
             default="",
             example="9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10",
-            options=("network_vlan_reservation_id",),
+            options=("__network_vlan_reservation_id",),
             in_preflight=True,
         ),
         Variable(
@@ -1279,14 +1213,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Addresses that nodes have in addition to those of their device, for example virtual ones.",
             default=[],
             elements="str",
-            options=("csr_approval_additional_addresses", "gather_additional_addresses", "validate_additional_addresses"),
+            options=("csr_approval_additional_addresses", "__gather_additional_addresses", "__validate_additional_addresses"),
         ),
         Variable(
             "openshift_join_short_names",
             "bool",
             "Whether a serving certificate may also contain the first label of the node's name.",
             default=False,
-            options=("csr_approval_short_names", "gather_short_names", "validate_short_names"),
+            options=("csr_approval_short_names", "__gather_short_names", "__validate_short_names"),
         ),
         Variable(
             "openshift_recover_nodes",
@@ -1294,14 +1228,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether NotReady nodes whose certificates expired while they were off may get new certificates. Set it for "
             "one run, with all machines powered on.",
             default=False,
-            options=("csr_approval_recover_nodes", "gather_recover_nodes", "validate_recover_nodes"),
+            options=("csr_approval_recover_nodes", "__gather_recover_nodes", "__validate_recover_nodes"),
         ),
         Variable(
             "openshift_deny_refused",
             "bool",
             "Whether CSRs that a rule refuses are denied. Otherwise they remain pending.",
             default=False,
-            options=("csr_approval_deny_refused", "gather_deny_refused"),
+            options=("csr_approval_deny_refused", "__gather_deny_refused"),
         ),
     ),
     "Bootstrap, day 2 and deletion": (
@@ -1319,7 +1253,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Minimum number of workers that are Ready and not cordoned after a removal.",
             default=2,
-            options=("node_removal_least_workers",),
+            options=("__node_removal_least_workers",),
             in_preflight=True,
         ),
         Variable(
@@ -1330,7 +1264,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "O(openshift_pool_sizes) has its pool, since a host can be absent there without being removed.",
             default=[],
             example=["worker-3", "worker-4"],
-            options=("node_removal_names",),
+            options=("__node_removal_names",),
             in_preflight=True,
         ),
         Variable(
@@ -1339,7 +1273,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Maximum number of workers that one run removes because they are not in the inventory. Workers in O(openshift_remove) and of "
             "pools in O(openshift_pool_sizes) do not count.",
             default=5,
-            options=("node_removal_at_most",),
+            options=("__node_removal_at_most",),
             in_preflight=True,
         ),
         Variable(
@@ -1383,36 +1317,29 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             in_preflight=True,
         ),
         Variable(
-            "openshift_drain_grace_period",
-            "int",
-            "Grace period in seconds of evicted pods; V(-1) is that of the pod.",
-            default=-1,
-            unit="seconds",
-            options=(
-                "node_removal_grace_period",
-                "control_plane_grace_period",
+            "openshift_drain_options",
+            "dict",
+            "How the pods of a node are evicted.",
+            default={},
+            example={"grace_period": 60},
+            suboptions=(
+                Variable("grace_period", "int", "Grace period in seconds of the pods. The default is that of the pod.", unit="seconds"),
+                Variable(
+                    "delete_emptydir_data",
+                    "bool",
+                    "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first "
+                    "eviction.",
+                    default=True,
+                ),
+                Variable(
+                    "evict_unmanaged",
+                    "bool",
+                    "Whether pods without a controller, which are not created again, are evicted. Otherwise the run fails before the first "
+                    "eviction.",
+                    default=True,
+                ),
             ),
-        ),
-        Variable(
-            "openshift_drain_delete_emptydir_data",
-            "bool",
-            "Whether pods with emptyDir volumes, whose data is lost, are evicted. Otherwise the run fails before the first eviction.",
-            default=True,
-            options=(
-                "node_removal_delete_emptydir_data",
-                "control_plane_delete_emptydir_data",
-            ),
-        ),
-        Variable(
-            "openshift_drain_evict_unmanaged",
-            "bool",
-            "Whether pods without a controller, which are not created again, are evicted. Otherwise the run fails "
-            "before the first eviction.",
-            default=True,
-            options=(
-                "node_removal_evict_unmanaged",
-                "control_plane_evict_unmanaged",
-            ),
+            options=("__node_removal_drain_options", "__control_plane_drain_options"),
         ),
         Variable(
             "openshift_leave_undrained",
@@ -1421,8 +1348,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "prints a warning that lists them.",
             default=False,
             options=(
-                "node_removal_undrained",
-                "control_plane_undrained",
+                "__node_removal_undrained",
+                "__control_plane_undrained",
             ),
         ),
         Variable(
@@ -1430,7 +1357,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "Name of the cluster, C(<name>.<domain>), to delete it without a prompt.",
             default="",
-            options=("destroy_confirm",),
+            options=("__destroy_confirm",),
         ),
         Variable(
             "openshift_destroy_without_state",
@@ -1439,7 +1366,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "not in O(openshift_directory). It may be a cluster of this name of another owner in the project, and the "
             "files with its keys are not here.",
             default=False,
-            options=("destroy_without_state",),
+            options=("__destroy_without_state",),
         ),
         Variable(
             "openshift_stop_min_age",
@@ -1448,7 +1375,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "valid for a day, and nodes whose certificates have expired join again only with O(openshift_recover_nodes).",
             default=90000,
             unit="seconds",
-            options=("power_min_age",),
+            options=("__power_min_age",),
         ),
         Variable(
             "openshift_orphans_project_ids",
@@ -1456,7 +1383,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "IDs of the projects that orphans.yml lists instead of the project of the run; V(all) is all projects that the token can read.",
             default=[],
             elements="str",
-            options=("orphans_project_ids",),
+            options=("__orphans_project_ids",),
         ),
         Variable(
             "openshift_clusters_directory",
@@ -1466,7 +1393,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "C(clusters) in the current folder.",
             expression="openshift_clusters_directory | default('') | equinix_metal.openshift.rule('folders.clusters_directory')",
             computed="`clusters` beside the `ansible.cfg` in use",
-            options=("orphans_clusters_directory",),
+            options=("__orphans_clusters_directory",),
         ),
         Variable(
             "openshift_orphans_delete",
@@ -1475,7 +1402,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "They have no folder in O(openshift_clusters_directory).",
             default=[],
             elements="str",
-            options=("orphans_delete",),
+            options=("__orphans_delete",),
         ),
         Variable(
             "openshift_orphans_confirm",
@@ -1483,7 +1410,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "The names of the clusters that O(openshift_orphans_delete) deletes, to delete them without a prompt.",
             default=[],
             elements="str",
-            options=("orphans_confirm",),
+            options=("__orphans_confirm",),
         ),
         Variable(
             "openshift_orphans_min_age",
@@ -1491,7 +1418,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds since the creation of the newest object of a cluster that orphans.yml deletes.",
             default=86400,
             unit="seconds",
-            options=("orphans_min_age",),
+            options=("__orphans_min_age",),
         ),
         Variable(
             "openshift_orphans_expected",
@@ -1501,7 +1428,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=[],
             elements="str",
             example=["demo.example.com"],
-            options=("orphans_expected",),
+            options=("__orphans_expected",),
         ),
         Variable(
             "openshift_interactive",
@@ -1510,8 +1437,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "variable that answers.",
             default=True,
             options=(
-                "destroy_interactive",
-                "orphans_interactive",
+                "__destroy_interactive",
+                "__orphans_interactive",
             ),
         ),
         Variable(
@@ -1519,7 +1446,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "str",
             "File on the controller that orphans.yml writes its result to, as JSON.",
             default="",
-            options=("orphans_report_file",),
+            options=("__orphans_report_file",),
         ),
         Variable(
             "openshift_gather_logs",
@@ -1528,7 +1455,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "the bootstrap device over SSH, with the keys of the SSH agent or the key that the installer created. Logs "
             "of the control plane need a key of the agent. Also what the serial consoles at O(metal_console_host) show.",
             default=False,
-            options=("gather_logs",),
+            options=("__gather_logs",),
         ),
         Variable(
             "openshift_gather_files",
@@ -1536,18 +1463,17 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Additional files and folders on the controller for the failure bundle.",
             default=[],
             elements="str",
-            options=("gather_files",),
+            options=("__gather_files",),
         ),
         Variable(
             "openshift_gather_secrets",
             "list",
             "Texts, or lists and dictionaries of texts, that are removed from the failure bundle in addition to "
             "the secrets of other variables and of the environment.",
-            expression=GATHER_SECRETS,
-            computed="none",
+            default=[],
             elements="raw",
             no_log=True,
-            options=("gather_secrets",),
+            options=("__gather_secrets",),
         ),
         Variable(
             "metal_console_host",
@@ -1556,7 +1482,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "of the device. The user is the id of the device. Empty if there are none.",
             default="",
             example="sos.METRO.example.com",
-            options=("gather_console_host",),
+            options=("__gather_console_host",),
         ),
         Variable(
             "metal_console_key",
@@ -1564,7 +1490,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File of the private key for the serial consoles, whose public key is an SSH key of the project or of a user with "
             "access to it. Empty is the SSH agent and the usual files.",
             default="",
-            options=("gather_console_key",),
+            options=("__gather_console_key",),
         ),
     ),
     "Status": (
@@ -1574,7 +1500,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that status.yml writes the status to, as JSON. Empty writes none.",
             default="",
             example="/var/lib/node_exporter/demo.json",
-            options=("validate_status_file",),
+            options=("__validate_status_file",),
         ),
         Variable(
             "openshift_status_page",
@@ -1582,7 +1508,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that status.yml writes the status to, as one HTML page without scripts. Empty writes none.",
             default="",
             example="/var/www/html/demo.html",
-            options=("validate_status_page",),
+            options=("__validate_status_page",),
         ),
         Variable(
             "openshift_status_fail_on",
@@ -1593,14 +1519,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=["none"],
             elements="str",
             choices=("none", "any", "unreachable", "differences", "degraded", "certificates", "csrs"),
-            options=("validate_fail_on",),
+            options=("__validate_fail_on",),
         ),
         Variable(
             "openshift_status_server_certificates",
             "bool",
             "Whether status.yml connects to the API servers, machine config servers and kubelets to read their certificates.",
             default=True,
-            options=("validate_server_certificates",),
+            options=("__validate_server_certificates",),
         ),
     ),
     "Run report": (
@@ -1610,7 +1536,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller that install.yml, scale.yml, replace.yml and destroy.yml write their plan to as JSON, in check mode "
             "too. The plan is printed in any case.",
             default="",
-            options=("validate_plan_file", "destroy_plan_file"),
+            options=("__validate_plan_file", "__destroy_plan_file"),
         ),
         Variable(
             "openshift_report_file",
@@ -1618,7 +1544,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "File on the controller for the report of a run, an HTML page. Empty is C(reports/<playbook>-<time>.html) in the "
             "cluster's folder, if that exists.",
             default="",
-            options=("report_file",),
+            options=("__report_file",),
         ),
     ),
     "Preflight checks": (
@@ -1628,7 +1554,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Address of the resolver of the nodes, which preflight asks for the records. Without it the resolver of the "
             "controller is used, which may see other records than the devices.",
             default="",
-            options=("dns_resolver", "load_balancer_resolver"),
+            options=("dns_resolver", "__load_balancer_resolver"),
             in_preflight=True,
         ),
         Variable(
@@ -1636,7 +1562,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "int",
             "Port of O(openshift_resolver).",
             default=53,
-            options=("dns_resolver_port", "load_balancer_resolver_port"),
+            options=("dns_resolver_port", "__load_balancer_resolver_port"),
             in_preflight=True,
         ),
     ),
@@ -1647,7 +1573,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether runs take the cluster lock. Without the lock, two runs may create the same devices, or one may "
             "delete what the other creates.",
             default=True,
-            options=("cluster_lock_enabled",),
+            options=("__cluster_lock_enabled",),
         ),
         Variable(
             "openshift_unlock",
@@ -1660,25 +1586,17 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
     ),
     "Objects of AWX": (
         Variable(
-            "openshift_awx_project_url",
-            "str",
-            "Address of the git repository with the playbooks and the inventory, from which AWX fetches the project of awx.yml.",
-            expression="openshift_awx_project_url | default('')",
+            "openshift_awx_project",
+            "dict",
+            "The git repository with the playbooks and the inventory, from which AWX fetches the project of awx.yml.",
+            expression="openshift_awx_project | default({})",
             computed="that of the existing project; required for a new one",
-            example="https://git.example.com/openshift.git",
-        ),
-        Variable(
-            "openshift_awx_project_credential",
-            "str",
-            "Name of a credential of the type Source Control, with which AWX fetches a private repository.",
-            default="",
-        ),
-        Variable(
-            "openshift_awx_branch",
-            "str",
-            "Branch or tag of that repository.",
-            expression="openshift_awx_branch | default('')",
-            computed="that of the existing project, or `main`",
+            example={"url": "https://git.example.com/openshift.git"},
+            suboptions=(
+                Variable("url", "str", "Address of the repository."),
+                Variable("branch", "str", "Branch or tag, C(main) for a new project."),
+                Variable("credential", "str", "Name of a credential of the type Source Control, for a private repository."),
+            ),
         ),
         Variable(
             "openshift_awx_image",
@@ -1756,7 +1674,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
             default=7200,
             unit="seconds",
-            options=("csr_approval_window", "gather_window", "validate_window"),
+            options=("csr_approval_window", "__gather_window", "__validate_window"),
             in_preflight=True,
         ),
         Variable(
@@ -1765,7 +1683,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Timeout in seconds until all machines have joined and all nodes are Ready.",
             default=5400,
             unit="seconds",
-            options=("csr_approval_wait_timeout", "cluster_nodes_timeout"),
+            options=("csr_approval_wait_timeout", "__cluster_nodes_timeout"),
         ),
         Variable(
             "openshift_drain_timeout",
@@ -1774,8 +1692,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=600,
             unit="seconds",
             options=(
-                "node_removal_drain_timeout",
-                "control_plane_drain_timeout",
+                "__node_removal_drain_timeout",
+                "__control_plane_drain_timeout",
             ),
         ),
         Variable(
@@ -1784,7 +1702,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether replace.yml backs up etcd before it replaces a control plane machine, to C(/home/core/assets/backup) on another one. "
             "The user of the kubeconfig needs the right to create privileged pods in C(openshift-etcd).",
             default=False,
-            options=("control_plane_backup",),
+            options=("__control_plane_backup",),
         ),
         Variable(
             "openshift_etcd_backup_force",
@@ -1792,7 +1710,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Whether the backup of O(openshift_etcd_backup) is made while operators of the control plane are progressing, as after the "
             "failure of a machine. C(cluster-backup.sh) refuses that otherwise.",
             default=False,
-            options=("control_plane_backup_force",),
+            options=("__control_plane_backup_force",),
         ),
         Variable(
             "openshift_wait_interval",
@@ -1830,22 +1748,22 @@ COMPUTED_OPTIONS = (
         options=(
             "boot_files_cluster",
             "bootstrap_teardown_cluster",
-            "cluster_name",
+            "__cluster_name",
             "cluster_lock_cluster",
             "csr_approval_cluster",
             "dns_cluster",
-            "gather_cluster",
+            "__gather_cluster",
             "destroy_cluster",
-            "node_removal_cluster",
-            "control_plane_cluster",
-            "power_cluster",
-            "load_balancer_cluster",
+            "__node_removal_cluster",
+            "__control_plane_cluster",
+            "__power_cluster",
+            "__load_balancer_cluster",
             "network_cluster",
-            "project_cluster",
+            "__project_cluster",
             "provision_cluster",
-            "report_cluster",
-            "services_cluster",
-            "state_store_cluster",
+            "__report_cluster",
+            "__services_cluster",
+            "__state_store_cluster",
         ),
     ),
     Variable(
@@ -1854,7 +1772,7 @@ COMPUTED_OPTIONS = (
         "ID of the AWX job of this run.",
         expression="awx_job_id | default(tower_job_id | default(''))",
         computed="`awx_job_id` or `tower_job_id`, which AWX sets",
-        options=("cluster_lock_job", "destroy_job", "orphans_job", "validate_job"),
+        options=("__cluster_lock_job", "__destroy_job", "__orphans_job", "__validate_job"),
     ),
     Variable(
         "unattended",
@@ -1864,7 +1782,7 @@ COMPUTED_OPTIONS = (
             "awx_job_id | default(tower_job_id | default('')) | string | length > 0 or not (openshift_interactive | default(true) | bool)"
         ),
         computed="in a job of AWX, or with `openshift_interactive=false`",
-        options=("node_removal_unattended",),
+        options=("__node_removal_unattended",),
     ),
     Variable(
         "connection",
@@ -1893,12 +1811,12 @@ COMPUTED_OPTIONS = (
         "dict",
         "All variables of the collection that are set, by name.",
         expression=(
-            "dict(query('ansible.builtin.varnames', '^(openshift|metal)_.+') "
-            "| zip(query('ansible.builtin.vars', *query('ansible.builtin.varnames', '^(openshift|metal)_.+'))))"
+            "dict(query('ansible.builtin.varnames', *__validate_patterns) "
+            "| zip(query('ansible.builtin.vars', *query('ansible.builtin.varnames', *__validate_patterns))))"
         ),
         computed="all that are set",
         no_log=True,
-        options=("validate_variables",),
+        options=("__validate_variables",),
     ),
     Variable(
         "bootstrap_lifetime",

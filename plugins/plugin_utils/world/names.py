@@ -248,8 +248,9 @@ def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _client_options(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of the provider's client: its variables have the same names."""
-    names = ["zone", *PROVIDERS[str(settings["dns_provider"])].options]
-    options = {name: settings[f"dns_{name}"] for name in names}
+    provider = str(settings["dns_provider"])
+    own = settings.get(f"dns_{provider}") or {}
+    options = {name: own.get(name, settings.get(f"dns_{name}", "")) for name in ("zone", *PROVIDERS[provider].options)}
     return {**options, "port": int(settings["dns_port"] or 53), "timeout": float(settings["timeout"])}
 
 

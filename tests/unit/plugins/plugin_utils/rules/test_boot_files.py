@@ -22,7 +22,13 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files
     bootstrap_pointer,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import ORDER_OPTIONS, device_orders
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import contents, files, live_images, unsigned
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import (
+    contents,
+    files,
+    live_images,
+    server_port,
+    unsigned,
+)
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.provision import lines as device_report
 
@@ -390,3 +396,11 @@ def test_the_report_has_a_line_for_each_device_that_is_not_as_it_was() -> None:
     }
     assert device_report(outcomes) == ["a: created", "c: created, after 2 failed", "d: failed, no capacity"], "b is as it was"
     assert device_report(outcomes, check_mode=True)[0] == "a: would be created"
+
+
+def test_the_ports_of_the_server_follow_from_the_cluster() -> None:
+    """They are published in boot scripts of existing devices, so they never change."""
+    names = ["demo", "metal.test", "2b70eb8f-fa18-47c0-aba7-222a842362fd"]
+    assert (server_port(names), server_port(names, https=True)) == (25660, 25661)
+    found = {server_port([f"cluster-{number}", "metal.test", ""]) for number in range(200)}
+    assert len(found) > 150 and all(port % 2 == 0 and 20000 <= port < 30000 for port in found)

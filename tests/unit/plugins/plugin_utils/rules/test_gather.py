@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.gather import failure_contents
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.gather import (
+    SECRETS_OF_ENVIRONMENT,
+    failure_contents,
+    secret_variables,
+    secrets,
+)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 PLANTED = "pl4nted"
 DEVICE: dict[str, Any] = {
@@ -174,3 +181,48 @@ def test_the_reason_for_missing_verdicts_is_reported(changes: dict[str, Any], re
 def test_malformed_results_are_no_error(name: str, value: Any) -> None:
     if name != "failed" or isinstance(value, list):
         failure_contents({**COLLECTED, name: value})
+
+
+WITHOUT_SECRETS_OF_A_BUNDLE = {
+    "openshift_kubeconfig": "a path, or a text whose keys the redactor knows",
+    "openshift_awx_notification": "of awx.yml, which writes no bundle",
+    "openshift_gather_secrets": "the further ones",
+    "openshift_ssh_public_key": "public",
+}
+
+
+def test_the_secrets_of_a_bundle_are_those_of_all_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = secret_variables(["other"])
+    assert {name for name, variable in VARIABLES.items() if variable.is_secret} - set(names) <= WITHOUT_SECRETS_OF_A_BUNDLE.keys()
+    assert names[-1] == "other"
+    for name in SECRETS_OF_ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("METAL_AUTH_TOKEN", "t0ken")
+    monkeypatch.setenv("METAL_API_PROXY", "http://user:of%2Fenvironment@proxy.test:3128")
+    found = secrets(
+        {
+            "openshift_state_password": "of-archive",
+            "openshift_dns_route53": {"secret_key": "of-aws", "zone_id": "Z1"},
+            "openshift_dns_octodns": {"service": "cloudflare", "secrets": {"token": "of-cloudflare"}},
+            "openshift_proxy": {"httpProxy": "http://user:of-proxy@proxy.test:3128", "noProxy": ".test"},
+            "openshift_install_config": {"proxy": {"httpsProxy": "http://user:of-fields@proxy.test:3128"}, "fips": True},
+            "openshift_publish_access_key": "",
+        },
+        ["further", {"a": "b"}],
+    )
+    expected = ["of-archive", "of-aws", "of-cloudflare", "t0ken", "of-proxy", "of-fields", "of/environment", "further", {"a": "b"}]
+    assert found == expected
+
+
+@pytest.mark.parametrize("form", ["text", "path", "missing", "dict"])
+def test_a_pull_secret_is_read_where_it_is_a_path(form: str, tmp_path: Path) -> None:
+    (tmp_path / "pull").write_text("of-the-file", encoding="utf-8")
+    given: Any = {"text": "of-the-text", "path": str(tmp_path / "pull"), "missing": "/nonexistent/pull", "dict": {"auths": {}}}[form]
+    found = secrets({"openshift_pull_secret": given}, [])
+    assert given in found
+    assert ("of-the-file" in found) == (form == "path")
+
+
+@pytest.mark.parametrize("malformed", [None, "text", ["list"], 7])
+def test_malformed_variables_have_no_further_secrets(malformed: Any) -> None:
+    assert "further" in secrets(dict.fromkeys(secret_variables([]), malformed), ["further"])

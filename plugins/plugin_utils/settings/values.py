@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Checks of the values of variables against the table.
+
+Note that this plugin util is private to the collection: it may change without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.errors import UnsupportedError
+
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
+
+
+def variable_errors(given: Mapping[str, Any], *, without_preflight: bool = False) -> list[str]:
+    """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
+
+    An empty value counts as not set. ``without_preflight``: also choices that preflight has a check of its own for.
+    """
+    problems: list[str] = []
+    for name, value in given.items():
+        spec = VARIABLES[name].spec() if name in VARIABLES else {}
+        if not spec or value is None or value == "":
+            continue
+        if without_preflight and VARIABLES[name].choices:
+            spec["choices"] = list(VARIABLES[name].choices)
+        if "options" in spec and not isinstance(value, Mapping | str):  # the validator of keys raises TypeError
+            problems.append(f"{name} is not of type {spec['type']}")
+            continue
+        result = ArgumentSpecValidator({name: spec}).validate({name: value})
+        if result.error_messages and VARIABLES[name].is_secret:
+            unknown = [error.msg for error in result.errors if isinstance(error, UnsupportedError)]
+            problems += unknown or [
+                f"{name} is not of type {spec['type']}{', or one of its keys has another type' if VARIABLES[name].suboptions else ''}"
+            ]
+        else:
+            problems += result.error_messages
+    return problems

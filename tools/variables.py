@@ -21,7 +21,11 @@ import yaml
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PRIVATE, Variable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import COMPUTED_OPTIONS, SECTIONS, VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
+    COMPUTED_OPTIONS,
+    SECTIONS,
+    VARIABLES,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "variables.md"
@@ -36,6 +40,19 @@ DEFAULTS_HEAD = """\
 ---
 # Made by `python -m tools.variables` from plugins/plugin_utils/settings/variables.py and meta/argument_specs.yml, which has all texts.
 """
+EVERY_CLUSTER = (
+    "openshift_cluster_name",
+    "openshift_base_domain",
+    "openshift_version",
+    "openshift_pull_secret",
+    "openshift_ssh_public_key",
+    "metal_api_url",
+    "metal_api_token",
+    "metal_project_id",
+    "metal_metro",
+    "openshift_publish_address",
+)
+"""What every cluster needs, unless the environment has it."""
 README_TABLE = ("| variable | meaning | default |", "| --- | --- | --- |")
 PAGE_TABLE = ("| variable | type | default | meaning |", "| --- | --- | --- | --- |")
 PAGE_HEAD = """\
@@ -44,8 +61,8 @@ PAGE_HEAD = """\
 <!-- Made by `python -m tools.variables` from plugins/plugin_utils/settings/variables.py, which tests/docs/test_variables.py holds. -->
 
 The variables that an inventory can set, for all hosts unless the text says otherwise. [install.md](../install.md) and
-[day2.md](../day2.md) show how they are used together. Each role has options of its own for them, for playbooks that use a role alone:
-`ansible-doc -t role equinix_metal.openshift.<role>` lists these.
+[day2.md](../day2.md) show how they are used together. Roles that [a playbook of yours](../your-own-playbook.md) calls
+alone have options of their own for them: `ansible-doc -t role equinix_metal.openshift.<role>` lists these.
 """
 
 
@@ -265,8 +282,10 @@ def _markdown(text: str) -> str:
 def page() -> str:
     """Return the page of all variables."""
     lines = [PAGE_HEAD]
+    lines += ["## What every cluster needs\n", *PAGE_TABLE, *(_row(VARIABLES[name]) for name in EVERY_CLUSTER), ""]
     for title, variables in SECTIONS.items():
-        lines += [f"## {title}\n", *PAGE_TABLE, *(_row(variable) for variable in variables), ""]
+        others = (variable for variable in variables if variable.name not in EVERY_CLUSTER)
+        lines += [f"## {title}\n", *PAGE_TABLE, *(_row(variable) for variable in others), ""]
     lines += [
         "## Options of one role\n",
         "No variable of the collection carries these. They can be set in the inventory or with `-e`, too.\n",

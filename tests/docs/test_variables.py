@@ -12,8 +12,11 @@ import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PRIVATE
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import HOST_DEVICE_OPTIONS, VARIABLES
-from tools.variables import CARRIED, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
+    HOST_DEVICE_OPTIONS,
+    VARIABLES,
+)
+from tools.variables import CARRIED, EVERY_CLUSTER, ROLES, ROOT, SETTINGS, argument_specs, files, options, settings
 
 TASKS = sorted(path for folder in ("roles/*/tasks", "playbooks") for path in ROOT.glob(f"{folder}/**/*.yml") if path.parent.name != "vars")
 LIMIT = re.compile(r"(\w+_)?(timeout|retries|delay|interval|async|seconds|minutes|lifetime|sleep)")
@@ -98,6 +101,17 @@ def test_a_default_is_that_of_the_modules(variable: str) -> None:
     source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text(encoding="utf-8")
     documented = yaml.safe_load(source.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"][option]
     assert (VARIABLES[variable].default, VARIABLES[variable].type) == (documented["default"], documented["type"])
+
+
+def test_the_surface_is_small() -> None:
+    assert len(EVERY_CLUSTER) == 10
+    assert len(VARIABLES) <= 200
+    assert sum(len(specs) for specs in map(options_of_all_entries, ROLES)) <= 250
+
+
+def options_of_all_entries(role: str) -> set[str]:
+    entries = yaml.safe_load(argument_specs(role))["argument_specs"].values()
+    return {name for entry in entries for name in entry.get("options") or {}}
 
 
 def test_few_variables_are_times() -> None:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG
@@ -62,10 +63,7 @@ SECRET_VARIABLES = (
 """Variables that are secrets as a whole."""
 VARIABLES_WITH_SECRETS = ("openshift_dns_octodns", "openshift_dns_route53", "openshift_install_config", "openshift_proxy")
 SECRETS_OF_ROUTE53 = ("access_key", "secret_key", "session_token")
-SECRETS_OF_ENVIRONMENT = (
-    *("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"),
-    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
-)
+SECRETS_OF_ENVIRONMENT = (*ENVIRONMENT["metal_api_token"], "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 PASSWORD_OF_URL = re.compile(r"""//[^/@":]*:([^/"]+)@""")
 
 

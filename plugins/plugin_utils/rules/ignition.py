@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import read_stream
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import MIRRORS, read_stream
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import identity_problem
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import with_bootstrap_time_servers
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import (
@@ -40,10 +40,16 @@ except ImportError as problem:
 else:
     MISSING = None
 
-__all__ = ["boot_images", "bootstrap_ign", "identity_problem", "installer_log", "lifetime", "manifest_images", "manifests"]
+__all__ = ["boot_images", "bootstrap_ign", "identity_problem", "installer_log", "lifetime", "manifest_images", "manifests", "mirror_url"]
+
 
 TLS = "/opt/openshift/tls/"
 """Where openshift-install writes the certificates that it issues."""
+
+
+def mirror_url(given: str, distribution: str) -> str:
+    """Return the URL of the mirror: the given one, else the public one of the distribution."""
+    return str(given or MIRRORS.get(str(distribution), MIRRORS["ocp"]))
 
 
 def boot_images(output: Any) -> dict[str, Any]:

@@ -11,10 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import OPTIONS_PATTERN, REMOVED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
 
-__all__ = ["problems", "with_removed_options"]
+__all__ = ["or_environment", "problems", "with_removed_options"]
+
+
+def or_environment(value: Any, option: str) -> Any:
+    """Return the value, or if it is empty that of the environment variables which modules read for this option."""
+    return value or from_environment(ENVIRONMENT[option]) or ""
 
 
 def with_removed_options(pattern: str) -> list[str]:

@@ -118,11 +118,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_mirror_url",
             "str",
             "URL of a mirror of the OpenShift clients, up to C(/pub/openshift-v4). For OKD, the URL below which each release has a folder.",
-            expression=(
-                "openshift_mirror_url | default({'okd': "
-                "'https://github.com/okd-project/okd/releases/download'}[openshift_distribution | default('ocp')] | "
-                "default('https://mirror.openshift.com/pub/openshift-v4'), true)"
-            ),
+            expression="openshift_mirror_url | default('') | equinix_metal.openshift.rule('ignition.mirror_url', "
+            "openshift_distribution | default('ocp'))",
             computed="`https://mirror.openshift.com/pub/openshift-v4`; for OKD `https://github.com/okd-project/okd/releases/download`",
             options=("ignition_mirror_url",),
             in_preflight=True,
@@ -328,13 +325,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "metal_api_token",
             "str",
             "Token for the Metal API.",
-            expression=(
-                "metal_api_token | default(lookup('ansible.builtin.env', 'METAL_AUTH_TOKEN'), true) | "
-                "default(lookup('ansible.builtin.env', 'METAL_API_TOKEN'), true) | "
-                "default(lookup('ansible.builtin.env', 'PACKET_API_TOKEN'), true) | "
-                "default(lookup('ansible.builtin.env', 'PACKET_AUTH_TOKEN'), true) | "
-                "default(lookup('ansible.builtin.env', 'PACKET_TOKEN'), true)"
-            ),
+            expression="metal_api_token | default('') | equinix_metal.openshift.rule('variables.or_environment', 'metal_api_token')",
             computed="`METAL_AUTH_TOKEN`, `METAL_API_TOKEN`, `PACKET_API_TOKEN`, `PACKET_AUTH_TOKEN` or `PACKET_TOKEN` of the environment",
             no_log=True,
             in_preflight=True,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import boot_images, installer_log
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import boot_images, installer_log, mirror_url
 
 MALFORMED: tuple[Any, ...] = (None, "", 0, [], {}, b"x", "\x1b[2J", "{}", "[]")
 
@@ -58,3 +58,17 @@ def test_the_operating_system_of_boot_images(name: str, build: str, os_image_str
 
 def test_boot_images_whose_build_tells_nothing() -> None:
     assert boot_images(stream("rhcos-4.19", "latest"))["os_image_streams"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "distribution", "expected"),
+    [
+        ("https://mirror.test", "okd", "https://mirror.test"),
+        ("", "ocp", "https://mirror.openshift.com/pub/openshift-v4"),
+        ("", "okd", "https://github.com/okd-project/okd/releases/download"),
+        # Preflight refuses the distribution.
+        ("", "other", "https://mirror.openshift.com/pub/openshift-v4"),
+    ],
+)
+def test_the_mirror_is_the_public_one_of_the_distribution(given: str, distribution: str, expected: str) -> None:
+    assert mirror_url(given, distribution) == expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import problems, with_removed_options
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import or_environment, problems, with_removed_options
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,28 @@ def test_patterns_match_variables_and_former_options() -> None:
         "openshift_fips",
         "power_min_age",
     ]
+
+
+def test_an_empty_value_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    assert or_environment("", "metal_api_token") == ""
+    monkeypatch.setenv("PACKET_TOKEN", "last")
+    assert or_environment("", "metal_api_token") == "last"
+    monkeypatch.setenv("METAL_AUTH_TOKEN", "first")
+    assert (or_environment("", "metal_api_token"), or_environment("given", "metal_api_token")) == ("first", "given")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("openshift_dns_route53", {"zone_id": "Z1", "zone_private": True}, ""),
+        ("openshift_dns_route53", {"zone": "Z1"}, "openshift_dns_route53.zone"),
+        ("openshift_dns_route53", {"secret_key": "pl4nted", "zone_private": "pl4nted"}, "one of its keys has another type"),
+        ("openshift_dns_octodns", ["pl4nted"], "openshift_dns_octodns is not of type dict"),
+        ("openshift_drain_options", {"grace_period": "long"}, "grace_period"),
+    ],
+)
+def test_keys_of_a_dictionary_are_checked_without_their_secrets(name: str, value: Any, expected: str) -> None:
+    found = "".join(problems({name: value}, [name]))
+    assert (expected in found and bool(found) == bool(expected)) and "pl4nted" not in found

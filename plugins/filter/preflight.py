@@ -176,8 +176,8 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import judge
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import LIBRARY_ERROR
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import render
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from tests.install_configs import InstallConfigCase, ask_stand_in
 from tests.validate.cases import Case

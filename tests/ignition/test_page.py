@@ -12,7 +12,7 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import HINTS, INSTALL_DEVICE, machines
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import CONSOLES
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.openshift.assets import files_of
 

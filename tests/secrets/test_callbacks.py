@@ -127,7 +127,7 @@ def test_no_callback_shows_a_planted_secret(callback: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("title", WRONG)
 def test_the_check_of_variables_shows_none_either(title: str) -> None:
-    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors  # noqa: PLC0415
+    from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors  # noqa: PLC0415
     from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES  # noqa: PLC0415
 
     secret = [name for name, variable in VARIABLES.items() if variable.no_log]

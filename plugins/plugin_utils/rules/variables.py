@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.errors import UnsupportedError
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import OPTIONS_PATTERN, REMOVED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.values import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 __all__ = ["or_environment", "problems", "with_removed_options"]
 
@@ -34,3 +37,29 @@ def problems(given: Mapping[str, Any], names: Iterable[str]) -> list[str]:
         *variable_errors(given, without_preflight=True),
         *(f"{name} is gone: {REMOVED[name]}" for name in sorted(names) if name in REMOVED),
     ]
+
+
+def variable_errors(given: Mapping[str, Any], *, without_preflight: bool = False) -> list[str]:
+    """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
+
+    An empty value counts as not set. ``without_preflight``: also choices that preflight has a check of its own for.
+    """
+    problems: list[str] = []
+    for name, value in given.items():
+        spec = VARIABLES[name].spec() if name in VARIABLES else {}
+        if not spec or value is None or value == "":
+            continue
+        if without_preflight and VARIABLES[name].choices:
+            spec["choices"] = list(VARIABLES[name].choices)
+        if "options" in spec and not isinstance(value, Mapping | str):  # the validator of keys raises TypeError
+            problems.append(f"{name} is not of type {spec['type']}")
+            continue
+        result = ArgumentSpecValidator({name: spec}).validate({name: value})
+        if result.error_messages and VARIABLES[name].is_secret:
+            unknown = [error.msg for error in result.errors if isinstance(error, UnsupportedError)]
+            problems += unknown or [
+                f"{name} is not of type {spec['type']}{', or one of its keys has another type' if VARIABLES[name].suboptions else ''}"
+            ]
+        else:
+            problems += result.error_messages
+    return problems

@@ -1,11 +1,10 @@
 """Runs the integration targets with ``ansible-test integration`` on a copy of the collection: ``python -m tools.integration``.
 
-Without options it starts a sandbox, and a control plane for the modules that call a cluster. With ``--service`` the targets run against the
+Without options it starts a sandbox, and a control plane for the module that calls a cluster. With ``--service`` the targets run against the
 service that METAL_API_URL, METAL_AUTH_TOKEN and METAL_PROJECT_ID name, and order machines there that cost money until they are deleted at
 the end. It is an option since a shell that has these variables for another reason must not order anything. METAL_TEST_METRO,
-METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and METAL_TEST_OPERATING_SYSTEM say what is ordered. METAL_TEST_HARDWARE_RESERVATION_ID names free
-hardware to move, METAL_TEST_KUBECONFIG a cluster, METAL_TEST_MIRROR_URL a mirror of OpenShift, and METAL_TEST_DNS_SERVER, _PORT, _ZONE,
-_KEY_NAME and _KEY_SECRET a server that takes updates; without these their targets do nothing.
+METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and METAL_TEST_OPERATING_SYSTEM say what is ordered. METAL_TEST_KUBECONFIG names a cluster, and
+METAL_TEST_DNS_SERVER, _PORT, _ZONE, _KEY_NAME and _KEY_SECRET a server that takes updates; without these their targets do nothing.
 
 Without the names of targets all are run, in as many processes as there are processors. Anything else is handed to ansible-test.
 """
@@ -33,21 +32,18 @@ from tools.collection_copy import BUILD, HOME, copy_collection, start_ansible_te
 
 SPEED = 3600.0
 """The sandbox's machines live an hour in a second."""
-CLUSTER_TARGETS = {"cluster_wait", "cluster_csr_approval", "cluster_etcd", "cluster_nodes"}
-LONGEST_FIRST = ("metal_device", "metal_ssh_key", "metal_bgp_session", "metal_ip_assignment", "metal_project", "metal_device_set")
-"""So that no process is left with a long one at the end."""
+CLUSTER_TARGET = "cluster_csr_approval"
 
 
 def targets(copy: Path) -> list[str]:
     """The names of all targets that are to be run by themselves."""
     found = (path.parent for path in (copy / "tests" / "integration" / "targets").glob("*/aliases"))
-    names = {path.name for path in found if "hidden" not in (path / "aliases").read_text(encoding="utf-8").split()}
-    return [name for name in LONGEST_FIRST if name in names] + sorted(names - set(LONGEST_FIRST))
+    return sorted(path.name for path in found if "hidden" not in (path / "aliases").read_text(encoding="utf-8").split())
 
 
 @contextlib.contextmanager
 def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
-    """Start a sandbox, and a control plane when a target needs one; yield the variables for the targets."""
+    """Start a sandbox, and a control plane when its target is chosen; yield the variables for the targets."""
     with contextlib.ExitStack() as stack:
         running = stack.enter_context(RunningSandbox(folder / "state", log=folder / "sandbox.log", speed=SPEED))
         variables = {
@@ -55,15 +51,13 @@ def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
             "metal_api_token": running.environment["METAL_AUTH_TOKEN"],
             "metal_project_id": running.environment["METAL_PROJECT_ID"],
             "metal_wait_interval": "0.1",
-            "openshift_mirror_url": running.environment["OPENSHIFT_MIRROR_URL"],
             "dns_server": running.environment["OPENSHIFT_DNS_SERVER"],
             "dns_port": running.environment["OPENSHIFT_DNS_PORT"],
             "dns_zone": running.environment["OPENSHIFT_BASE_DOMAIN"],
             "dns_key_name": running.environment["OPENSHIFT_DNS_KEY_NAME"],
             "dns_key_secret": running.environment["OPENSHIFT_DNS_KEY_SECRET"],
-            "metal_hardware_reservation_id": running.call("POST", "hardware_reservations", json={"metro": "da"})["ids"][0],
         }
-        if chosen & CLUSTER_TARGETS:
+        if CLUSTER_TARGET in chosen:
             (folder / "cluster").mkdir()
             cluster = stack.enter_context(ControlPlane(folder / "cluster", ensure_binaries()).running())
             # By address: the name in the installer's kubeconfig is not in this computer's DNS.
@@ -82,9 +76,7 @@ def given_service(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "METAL_TEST_OTHER_METRO": "metal_other_metro",
         "METAL_TEST_PLAN": "metal_plan",
         "METAL_TEST_OPERATING_SYSTEM": "metal_operating_system",
-        "METAL_TEST_HARDWARE_RESERVATION_ID": "metal_hardware_reservation_id",
         "METAL_TEST_KUBECONFIG": "cluster_kubeconfig",
-        "METAL_TEST_MIRROR_URL": "openshift_mirror_url",
         **{f"METAL_TEST_DNS_{word.upper()}": f"dns_{word}" for word in ("server", "port", "zone", "key_name", "key_secret")},
     }
     yield {variable: environment[name] for name, variable in {**names, **choices}.items() if environment.get(name)}

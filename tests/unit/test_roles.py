@@ -59,6 +59,12 @@ def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
         assert not used & known, f"{path.relative_to(ROOT)} reads {sorted(used & known)}"
 
 
+def test_no_integration_target_is_called_as_a_role() -> None:
+    """ansible-test would run the role in its place."""
+    targets = {path.name for path in (ROOT / "tests" / "integration" / "targets").iterdir()}
+    assert targets & {role.name for role in ROLES} == set()
+
+
 def used_entry_points() -> list[tuple[str, str]]:
     """Return role and file of each ``include_role`` and ``import_role`` of the playbooks, of those in docs, and of molecule's."""
     found: set[tuple[str, str]] = set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -50,35 +49,11 @@ def test_the_page_has_every_call_field_and_setting() -> None:
         assert desired in text, f"docs/sandbox.md should have:\n{desired}"
 
 
-def test_every_group_of_settings_is_explained() -> None:
-    assert set(HELP) == {"speed", *DEFAULTS}
-
-
 async def index(sandbox: Sandbox, path: str = "/") -> list[dict[str, Any]]:
     answer = await sandbox.control.get(path)
     assert answer.status_code == 200, answer.text
     calls: list[dict[str, Any]] = answer.json()["calls"]
     return calls
-
-
-async def test_the_index_lists_every_call(sandbox: Sandbox) -> None:
-    calls = await index(sandbox)
-    assert [(each["method"], each["path"]) for each in calls] == [(each.method, f"/_sandbox{each.path}") for each in (INDEX, *CALLS)]
-    assert (await sandbox.control.get(f"{sandbox.url}/_sandbox")).json()["calls"] == calls
-    faults = next(each for each in calls if (each["method"], each["path"]) == ("POST", "/_sandbox/faults"))
-    assert set(faults["body"]) == set(FAULT_FIELDS)
-    assert faults["body"]["status"].startswith("a whole number between 200 and 599: ")
-    assert all(each["help"] and each["example"].startswith("curl -s ") for each in calls)
-
-
-async def test_every_example_works_as_it_is_written(tmp_path: Path) -> None:
-    async with sandbox_in(tmp_path / "state", strict=False) as sandbox:
-        over_quota = {"type": "public_ipv4", "quantity": 32, "metro": "da"}
-        pending = (await sandbox.api.post(f"{sandbox.project}/ips", json=over_quota)).json()["id"]
-        for call in await index(sandbox):
-            fault = (await sandbox.control.post("/faults", json={"path": "^nothing$", "status": 500})).json()["id"]
-            answer = await run(call["example"].replace("{id}", pending if "approvals" in call["path"] else fault))
-            assert answer.is_success, (call, answer.text)
 
 
 async def test_every_example_of_the_page_works(tmp_path: Path) -> None:
@@ -143,25 +118,6 @@ async def test_a_value_that_does_not_fit_is_named_with_what_would(sandbox: Sandb
     )
 
 
-async def test_what_is_not_there_leads_to_the_index(sandbox: Sandbox) -> None:
-    answer = await sandbox.control.get("/nothing")
-    assert (answer.status_code, answer.json()["errors"]) == (
-        404,
-        ['There is no "/_sandbox/nothing" in the control API: GET /_sandbox/ lists its calls'],
-    )
-    answer = await sandbox.control.post("/journal")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, DELETE")
-    assert answer.json()["errors"] == ["/_sandbox/journal takes GET, DELETE"]
-
-
-@pytest.mark.parametrize("method", ["PUT", "PATCH"])
-async def test_settings_that_are_not_given_stay(sandbox: Sandbox, method: str) -> None:
-    await sandbox.control.request(method, "/settings", json={"speed": 30, "latency": {"write": 0.01}, "quotas": {"devices": 5}})
-    changed = (await sandbox.control.request(method, "/settings", json={"latency": {"read": 0.02}})).json()
-    assert (changed["speed"], changed["latency"], changed["quotas"]["devices"]) == (30, {"read": 0.02, "write": 0.01}, 5)
-    assert changed == (await sandbox.control.get("/settings")).json()
-
-
 async def test_settings_go_back_to_their_defaults_and_the_speed_stays(sandbox: Sandbox) -> None:
     await sandbox.control.patch(
         "/settings", json={"speed": 30, "quotas": {"devices": 5}, "capacity": {"metros": {"da": {"c3.small.x86": 0}}}}
@@ -178,11 +134,3 @@ async def test_settings_of_another_version_do_not_keep_it_from_starting(tmp_path
     async with sandbox_in(tmp_path / "state", strict=False) as again:
         assert again.world.settings == DEFAULTS
     assert "the settings of the last start are not used" in caplog.text
-
-
-def test_curl_takes_an_example_as_it_is_printed(tmp_path: Path) -> None:
-    """The quoting is a shell's: nothing in an example is more than one word, or a substitution."""
-    for call in CALLS:
-        line = call.command("http://127.0.0.1:1")
-        printed = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True, cwd=tmp_path)
-        assert printed.stdout.splitlines() == shlex.split(line)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from metal_api.app import create_metal_app
+from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
+from metal_api.core.bodies import LARGEST_UNKNOWN
 from sandbox.metal.resources import ROUTES
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.contract import check
@@ -304,3 +307,36 @@ async def test_methods_that_a_path_does_not_have(thrower: Thrower) -> None:
         assert (await thrower.throw(method, "/plans")).status_code == 404
     assert (await thrower.throw("POST", "/devices/x/userdata")).status_code == 404
     assert thrower.wrong == []
+
+
+RAW = [b"{", b"nothing", b"[]", b"null", b"true", b'"text"', b"1", b"\xff\xfe", b"\x00", b"[" * 100_000, b'{"a":' * 100_000, b'{"a": NaN}']
+
+
+async def test_machines_may_say_anything(sandbox: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
+    """The boot service and the metadata service, asked from a machine's address: no answer but those of the real ones."""
+    device = await sandbox.active(hostname="one", userdata="#!/bin/sh")
+    address = (device["ip_addresses"][0]["address"], 40_000)
+    chance = random.Random(6)  # noqa: S311 - the same each time
+    events = [{"state": "failed", "code": 1000, "message": "a"}, {"type": "provisioning.109", "body": "a"}]
+    bodies = (
+        [json.dumps(each).encode() for event in events for each in spoilt(event)] + RAW + [chance.randbytes(200) for _number in range(50)]
+    )
+    kinds = ["application/json", "application/x-www-form-urlencoded", "text/plain", "", "\xff", "multipart/form-data; boundary="]
+    with caplog.at_level(logging.ERROR):
+        boot = httpx.ASGITransport(create_boot_app(sandbox.world), client=address)
+        async with httpx.AsyncClient(transport=boot, base_url="http://boot") as machine:
+            for path in ("/phone-home", "/events"):
+                for body in bodies:
+                    for kind in kinds:
+                        answer = await machine.post(path, content=body, headers=[(b"Content-Type", kind.encode("latin-1"))])
+                        expected = {413} if len(body) > LARGEST_UNKNOWN else {200, 400}
+                        assert answer.status_code in expected, (path, body[:80], kind, answer.text)
+        asked = httpx.ASGITransport(create_metadata_app(sandbox.world), client=address)
+        async with httpx.AsyncClient(transport=asked, base_url="http://metadata") as machine:
+            for item in ("%00", "..", "x" * 5000, "%FF", "hostname/x", "operating-system/slug/x", "//", "%2e%2e/%2e%2e"):
+                for path in (f"/2009-04-04/meta-data/{item}", f"/{item}", f"/metadata/{item}"):
+                    answer = await machine.get(path)
+                    assert answer.status_code in {200, 307, 404}, (path, answer.text)
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
+    assert (await sandbox.device(device["id"]))["hostname"] == "one"
+    assert (await sandbox.api.get(f"/devices/{device['id']}/events")).status_code == 200

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import logging
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -61,22 +60,6 @@ def test_a_network_is_kept_for_a_sandbox_that_was_killed(folders: Folders) -> No
     assert [folders.start(name) for name in ("first", "second")] == [first, second]
 
 
-def test_a_network_is_free_when_its_state_folder_is_gone(folders: Folders) -> None:
-    first = folders.start("first")
-    folders.kill()
-    shutil.rmtree(folders.folder / "first")
-    assert folders.start("second") == first
-
-
-def test_a_state_folder_that_was_moved_takes_its_network_along(folders: Folders) -> None:
-    first = folders.start("first")
-    folders.kill()
-    (folders.folder / "first").rename(folders.folder / "moved")
-    assert folders.start("moved") == first
-    folders.kill()
-    assert folders.start("second") != first
-
-
 def test_machines_keep_their_addresses_when_only_the_identity_was_removed(folders: Folders) -> None:
     """As the message about a damaged one says."""
     first = folders.start("first")
@@ -95,39 +78,6 @@ def test_two_with_one_network_cannot_run_at_once(folders: Folders) -> None:
         folders.start("copy")
     folders.kill()
     folders.start("copy")
-
-
-def test_all_reserved_by_folders_that_nobody_needs(folders: Folders, caplog: pytest.LogCaptureFixture) -> None:
-    """Tests leave many: the one that was not used for longest goes, and the log says whose it was."""
-    networks = {name: folders.start(name) for name in ("first", "second", "third")}
-    folders.kill()
-    folders.start("first")
-    folders.kill()
-    with caplog.at_level(logging.WARNING):
-        assert folders.start("fourth") == networks["second"]
-    assert f"of {folders.folder / 'second'}" in caplog.text
-
-
-def test_all_running(folders: Folders) -> None:
-    for name in ("first", "second", "third"):
-        folders.start(name)
-    with pytest.raises(NetworkError, match="all 3 networks for machines are in use by running sandboxes"):
-        folders.start("fourth")
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"/x": 1}', '{"/x": {"network": [1]}}', '{"/x": {}}', "null"])
-def test_a_damaged_list_counts_as_none(folders: Folders, text: str) -> None:
-    folders.file.parent.mkdir()
-    folders.file.write_text(text)
-    folders.start("first")
-    assert list(json.loads(folders.file.read_text())) == [str(folders.folder / "first")]
-
-
-def test_without_a_cache_folder_running_ones_keep_out_of_each_others_way(folders: Folders, caplog: pytest.LogCaptureFixture) -> None:
-    folders.file.parent.touch()
-    with caplog.at_level(logging.WARNING):
-        assert folders.start("first") != folders.start("second")
-    assert "cannot reserve the machines' network" in caplog.text
 
 
 def test_many_that_start_at_once(folders: Folders) -> None:

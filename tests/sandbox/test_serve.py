@@ -33,9 +33,6 @@ import dns.update
 import httpx
 import pytest
 
-from metal_api.state_folder import StartError
-from sandbox.__main__ import main
-from sandbox.serve import LISTENING, MACHINE_NETWORKS, _own_ports, parse_listen
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.ports import may_listen
 
@@ -117,13 +114,6 @@ class Api:
         return [event["body"] for event in events if event["type"].startswith("user.")]
 
 
-def test_no_two_sandboxes_choose_the_same_port() -> None:
-    ports = [port for network in MACHINE_NETWORKS for port in _own_ports(str(network))]
-
-    assert len(ports) == len(set(ports))
-    assert set(ports) <= set(LISTENING)
-
-
 def test_exports_come_first_and_are_quoted(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "sandbox", "serve", "--state", str(tmp_path / "a state"), "--listen", "127.0.0.1:0"],
@@ -201,11 +191,6 @@ def test_what_a_killed_sandbox_has_left_says_so(tmp_path: Path, shell: str) -> N
     assert not set(changed) & {*EXPORTS, "PATH"}
 
 
-def test_without_a_kubectl_there_is_none_on_path(tmp_path: Path) -> None:
-    with RunningSandbox(tmp_path / "state", log=tmp_path / "log"):
-        assert "PATH" not in sourced("sh", tmp_path / "state" / "env.sh")[1]
-
-
 def test_a_terminal_shows_where_to_read_it_and_no_token(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -238,16 +223,6 @@ def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
     assert sandbox.environment == before
     query = dns.message.make_query("api.demo.metal.test", "A")
     assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).answer
-
-
-def test_a_damaged_state_is_one_message(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    state.mkdir(mode=0o700)
-    (state / "metal.sqlite").write_bytes(b"no database" * 1000)
-    done = start("serve", "--state", str(state), "--listen", "127.0.0.1:0")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"sandbox: {state}/metal.sqlite cannot be used: file is not a database"
-    assert "Traceback" not in done.stderr
 
 
 def boot_script(mirror: str, platform: str, arguments: str = "") -> str:
@@ -287,26 +262,6 @@ def web_server(files: Path) -> Iterator[str]:
 
 
 POINTER = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,x"}}]}}
-
-
-def test_a_machine_goes_through_all_stages(sandbox: RunningSandbox, tmp_path: Path) -> None:
-    """Bought, booted by its script, installed, first boot; killed on the way; removed."""
-    files = tmp_path / "web"
-    with web_server(files) as url:
-        script = boot_script(sandbox.environment["OPENSHIFT_MIRROR_URL"], "metal", f"coreos.inst.ignition_url={url}/own.ign")
-        (files / "own.ign").write_text(json.dumps(POINTER))
-        (files / "boot.ipxe").write_text(script)
-        api = Api(sandbox)
-        id_ = api.create(ipxe_script_url=f"{url}/boot.ipxe")
-        until(lambda: api.device(id_)["state"] == "active")
-        sandbox.kill()
-        sandbox.start()
-        api = Api(sandbox)
-        until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
-        assert not any("Ignition status" in body for body in api.user_events(id_)), "on metal Ignition reports nothing"
-        assert api.client.delete(f"/devices/{id_}").status_code == 204
-        until(lambda: api.device(id_)["state"] == "gone")
-        until(lambda: not (sandbox.directory / "machines" / id_).exists())
 
 
 def test_with_the_vendors_names_machines_read_userdata_as_from_the_vendor(tmp_path: Path) -> None:
@@ -367,20 +322,6 @@ def test_no_process_is_left(sandbox: RunningSandbox, ending: str) -> None:
     until(lambda: socket.socket().connect_ex((address, port)) == 0)
 
 
-def test_days_pass_by_the_control_path(sandbox: RunningSandbox) -> None:
-    assert sandbox.call("POST", "days", json={"days": 31}) == {"days": 31, "certificates": []}
-    for wrong, reason in (
-        ({"days": 0}, "number"),
-        ({"days": "many"}, "number"),
-        ({"days": True}, "number"),
-        ({}, "number"),
-        ([31], "object"),
-    ):
-        answer = httpx.post(f"{sandbox.url}/_sandbox/days", json=wrong)
-        assert answer.status_code == 422
-        assert reason in answer.json()["errors"][0]
-
-
 def test_the_sandbox_ends_with_its_parent_process(tmp_path: Path) -> None:
     program = (
         "import sys, time, pathlib; from sandbox.testing.process import RunningSandbox\n"
@@ -427,16 +368,6 @@ def test_a_sandbox_that_was_killed_comes_back_to_its_machines_addresses(sandbox:
         assert Api(sandbox).device(id_)["ip_addresses"] == addresses
 
 
-def test_two_sandboxes_with_one_network_cannot_run_at_once(sandbox: RunningSandbox, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    shutil.copy(sandbox.directory / "sandbox.json", copy)
-    ended = start("serve", "--state", str(copy), "--listen", "127.0.0.1:0")
-    assert ended.returncode == 1
-    assert f"in use by the sandbox of {sandbox.directory} (process {sandbox.pid}): stop that one first" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-
-
 def test_each_sandbox_has_a_token_and_a_project_of_its_own(sandbox: RunningSandbox, tmp_path: Path) -> None:
     def secrets_of(running: RunningSandbox) -> tuple[str, ...]:
         names = ("METAL_AUTH_TOKEN", "METAL_PROJECT_ID", "OPENSHIFT_DNS_KEY_SECRET")
@@ -452,98 +383,3 @@ def test_each_sandbox_has_a_token_and_a_project_of_its_own(sandbox: RunningSandb
         with RunningSandbox(tmp_path / name, log=tmp_path / f"{name}.log", seed=7) as running:
             seeded.append(secrets_of(running)[:2])
     assert seeded[0] == seeded[1]
-
-
-def test_a_taken_port_is_named(sandbox: RunningSandbox, tmp_path: Path) -> None:
-    address = sandbox.url.removeprefix("http://")
-    second = start("serve", "--state", str(tmp_path / "other"), "--listen", address)
-    assert second.returncode == 1
-    # A computer with many state folders gets a warning before it.
-    assert second.stderr.splitlines()[-1].startswith(f"sandbox: cannot listen on {address} (Address already in use)")
-    assert "Traceback" not in second.stderr
-
-
-@pytest.mark.parametrize("arguments", [[], ["serve", "--speed", "0"], ["serve", "--speed", "fast"], ["serve", "--seed", "x"], ["sing"]])
-def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    assert "usage: python -m sandbox" in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").touch()
-    assert main(["serve", "--state", str(tmp_path / "file")]) == 1
-    assert capsys.readouterr().err == f"sandbox: --state {tmp_path / 'file'}: File exists\n"
-
-
-def test_a_damaged_identity_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "sandbox.json").write_text("{")
-    assert main(["serve", "--state", str(tmp_path)]) == 1
-    assert "sandbox.json is damaged" in capsys.readouterr().err
-
-
-def test_missing_programs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("SANDBOX_CONTROLPLANE_BIN", str(tmp_path))
-    for command in (["build"], ["serve", "--state", str(tmp_path / "state"), "--listen", "127.0.0.1:0"]):
-        assert main(command) == 1
-        assert capsys.readouterr().err == f"sandbox: {tmp_path} has no executable etcd, kube-apiserver, kube-controller-manager\n"
-
-
-def test_real_kubelets_without_namespaces_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    (tools / "unshare").write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
-    (tools / "unshare").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-    state = tmp_path / "state"
-    assert main(["serve", "--state", str(state), "--listen", "127.0.0.1:0", "--kubelets", "real"]) == 1
-    error = capsys.readouterr().err
-    assert "this computer refuses them (unshare: unshare failed: Operation not permitted)" in error
-    assert "--kubelets pretended" in error
-    assert not (state / "sandbox.json").exists(), "the next start may choose again"
-
-
-def test_machines_keep_the_kind_of_their_kubelets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "sandbox.json").write_text('{"kubelets": "real"}')
-    assert main(["serve", "--state", str(tmp_path), "--listen", "127.0.0.1:0", "--kubelets", "pretended"]) == 1
-    assert "have real ones" in capsys.readouterr().err
-
-
-def test_help_lists_all_options(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, words in (
-        (["--help"], ("serve", "build", "demo")),
-        (["serve", "--help"], ("--state", "--listen", "--speed", "--seed", "--kubelets", "--until-eof")),
-    ):
-        with pytest.raises(SystemExit):
-            main(arguments)
-        text = capsys.readouterr().out
-        assert all(word in text for word in words)
-    assert main(["build"]) == 0
-    assert capsys.readouterr().out.strip() == os.environ["SANDBOX_CONTROLPLANE_BIN"]
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("0.0.0.0:8800", "127.0.0.0/8 only"),
-        ("192.0.2.1:8800", "127.0.0.0/8 only"),
-        ("[::1]:8800", "not an IP address"),
-        ("example.com:80", "not an IP address"),
-        ("127.0.0.1", "ADDRESS:PORT"),
-        ("127.0.0.1:x", "ADDRESS:PORT"),
-        ("127.0.0.1:70000", "ADDRESS:PORT"),
-        ("127.64.0.5:80", "belong to the sandbox's machines"),
-    ],
-)
-def test_addresses_that_are_refused(text: str, error: str) -> None:
-    with pytest.raises(StartError, match=re.escape(error)):
-        parse_listen(text)
-
-
-def test_addresses_that_are_taken() -> None:
-    assert parse_listen("127.0.0.1:8800") == ("127.0.0.1", 8800)
-    assert parse_listen("localhost:0") == ("127.0.0.1", 0)
-    assert parse_listen("127.1.2.3:1") == ("127.1.2.3", 1)

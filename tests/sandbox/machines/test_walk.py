@@ -13,33 +13,12 @@ import pytest
 
 from sandbox.machines.ignition import data_url
 
-from .conftest import BUILD, DataCentre, artefact, hardware, script
+from .conftest import DataCentre, artefact, hardware, script
 
 POINTER: dict[str, Any] = {
     "ignition": {"version": "3.2.0"},
     "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,here"}}]},
 }
-STAGES = ("fetch", "kargs", "disks", "mount", "files", "umount")
-
-
-async def test_from_power_on_to_its_system(centre: DataCentre) -> None:
-    centre.chain(script(centre.web))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
-    hostname, config = centre.booted[0]
-    assert hostname == "m0"
-    assert config["storage"]["files"][0]["contents"]["source"] == data_url(b"here")
-    assert centre.events == [("running", f"[{stage}] Ignition status: finished successfully") for stage in STAGES]
-    # The script's report, and afterburn's empty check-in of first boot.
-    assert centre.phoned == ["body=Device+connected+to+DHCP+system&type=provisioning.104.01", ""]
-    assert [a.method for a in centre.web.asked if a.path == "/rootfs"] == ["HEAD", "GET"]
-    assert {a.source for web in (centre.web, centre.boot, centre.metadata) for a in web.asked} == {"127.64.9.1"}
-    assert centre.boot.paths().count("/auto.ipxe") == 2
-    assert "coreos-installer: Install complete." in centre.console()
-    assert "m0 login:" in centre.console()
-    installed = json.loads((centre.folder / "machines/d0/disks/sda.json").read_text())
-    assert (installed["build"], installed["platform"], installed["first_boot"]) == (BUILD, "packet", False)
 
 
 async def test_an_embedded_config_wins_over_userdata(centre: DataCentre) -> None:
@@ -308,58 +287,3 @@ async def test_a_mistyped_installer_file_stops_the_install(centre: DataCentre) -
     await centre.machines.install(hardware())
     await centre.until(lambda: bool(centre.events))
     assert "unknown field dest_device" in centre.events[-1][1]
-
-
-async def test_power_reboot_reinstall_rescue_remove(centre: DataCentre) -> None:
-    centre.chain(script(centre.web))
-    centre.userdata(POINTER)
-    machine = hardware()
-    await centre.machines.install(machine)
-    await centre.until(lambda: len(centre.booted) == 1)
-    await centre.machines.power_off("d0")
-    await centre.machines.power_on("d0", hw=machine)
-    await centre.until(lambda: len(centre.booted) == 2)
-    await centre.machines.reboot("d0")
-    await centre.until(lambda: len(centre.booted) == 3)
-    assert len(centre.events) == len(STAGES)
-    await centre.machines.rescue(machine)
-    await centre.until(lambda: centre.phoned[-1:] == [""] and len(centre.phoned) == 3)
-    await centre.machines.reboot("d0")
-    await centre.until(lambda: len(centre.booted) == 4)
-    centre.chain(script(centre.web))
-    await centre.machines.reinstall(machine, keep_disks=False)
-    await centre.until(lambda: len(centre.booted) == 5)
-    assert len(centre.events) == 2 * len(STAGES)
-    await centre.machines.remove("d0")
-    assert not (centre.folder / "machines/d0").exists()
-    await centre.machines.remove("d0")
-
-
-@pytest.mark.parametrize("stage", ["script", "live", "first boot", "system"])
-async def test_a_killed_sandbox_goes_on_where_it_was(centre: DataCentre, stage: str) -> None:
-    """Cancelling all tasks without any word is what kill -9 does to machines, whose folders are all that is left."""
-    centre.chain(script(centre.web))
-    if stage != "first boot":
-        centre.userdata(POINTER)
-    if stage == "script":
-        centre.web.answers["/boot.ipxe"] = b"#!ipxe\n:again\ngoto again\n"
-    if stage == "live":
-        del centre.web.answers["/rootfs"]
-    await centre.machines.install(hardware())
-    await centre.until(
-        {
-            "script": lambda: bool(centre.phoned),
-            "live": lambda: bool(centre.events),
-            "first boot": lambda: bool(centre.events),
-            "system": lambda: bool(centre.booted),
-        }[stage]
-    )
-    await centre.machines.close()
-    centre.booted.clear()
-    centre.web.answers["/boot.ipxe"] = script(centre.web).encode()
-    centre.web.answers["/rootfs"] = artefact("rootfs")
-    centre.userdata(POINTER)
-    centre.machines = centre.new_machines()
-    await centre.machines.restore(hardware())
-    await centre.until(lambda: bool(centre.booted))
-    assert len(centre.booted) == 1

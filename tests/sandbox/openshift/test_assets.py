@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-import base64
 import copy
-import gzip
-import json
 import re
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from sandbox.openshift.assets import AssetError, Assets, data_url, files_of
+from sandbox.openshift.assets import AssetError, Assets, data_url
 from sandbox.openshift.installer import catalogue
 
 DOWNLOAD = "/usr/local/bin/release-image-download.sh"
@@ -86,43 +83,8 @@ def with_channel(ignition: dict[str, Any], channel: str) -> dict[str, Any]:
     return config
 
 
-def test_a_timestamp_without_quotes_is_text(ignition: dict[str, Any]) -> None:
-    """The real installer writes ``creationTimestamp: 2026-11-01T00:00:00Z`` and users annotate by date."""
-    config = copy.deepcopy(ignition)
-    manifest = "kind: ConfigMap\nmetadata: {name: ours, annotations: {since: 2026-11-01, at: 2026-11-01T00:00:00Z}}"
-    config["storage"]["files"].append({"path": "/opt/openshift/manifests/ours.yaml", "contents": {"source": "data:," + quote(manifest)}})
-    (found,) = (item for item in Assets.from_ignition(config).manifests if item["metadata"]["name"] == "ours")
-    assert found["metadata"]["annotations"] == {"since": "2026-11-01", "at": "2026-11-01T00:00:00Z"}
-    json.dumps(Assets.from_ignition(config).manifests)
-
-
 def test_an_unreadable_manifest_is_named(ignition: dict[str, Any]) -> None:
     config = copy.deepcopy(ignition)
     config["storage"]["files"].append({"path": "/opt/openshift/manifests/odd.yaml", "contents": {"source": "data:,a:%20[b"}})
     with pytest.raises(AssetError, match=r"manifest manifests/odd\.yaml cannot be read"):
         _unused = Assets.from_ignition(config).manifests
-
-
-@pytest.mark.parametrize(
-    ("url", "content"),
-    [
-        ("data:,a%20b", b"a b"),
-        ("data:text/plain;charset=utf-8;base64,YSBi", b"a b"),
-        ("data:;base64,", b""),
-    ],
-)
-def test_data_urls(url: str, content: bytes) -> None:
-    assert data_url(url) == content
-
-
-@pytest.mark.parametrize("url", ["https://example.com/a", "data:no comma", "data:;base64,*"])
-def test_other_urls_are_refused(url: str) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        data_url(url)
-
-
-def test_compressed_contents_are_unpacked() -> None:
-    source = "data:;base64," + base64.b64encode(gzip.compress(b"text")).decode()
-    assert files_of({"storage": {"files": [{"path": "/a", "contents": {"source": source, "compression": "gzip"}}, {"path": "/b"}]}}) == {
-        "/a": b"text"
-    }

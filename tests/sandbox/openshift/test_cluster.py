@@ -28,12 +28,9 @@ from sandbox.openshift import Clusters, pki
 from sandbox.openshift.api import CSRS, NODES, APIError, ClusterAPI, Object
 from sandbox.openshift.ingress import CONTROLLER, DEPLOYMENT
 from sandbox.openshift.resources import (
-    BOOT_IMAGES,
     BOOTSTRAP_STATUS,
     CLUSTER_OPERATORS,
     CLUSTER_VERSION,
-    CONSOLE_ROUTE,
-    INGRESS_CA,
     MACHINE_CONFIGS,
     POOLS,
     condition_of,
@@ -84,27 +81,6 @@ async def test_the_manifests_of_the_installer_are_applied_and_managed_by_the_clu
     assert await lab.cluster.api.get("/api/v1/namespaces/kube-system/secrets/kube-cloud-cfg") is not None
 
 
-async def test_masters_are_nodes_with_roles_taint_addresses_and_machine_config(lab: Lab, eventually: Eventually) -> None:
-    async def settled() -> list[Object]:
-        nodes = await lab.cluster.api.items(NODES)
-        done = [node for node in nodes if node["metadata"]["annotations"].get("machineconfiguration.openshift.io/state") == "Done"]
-        return nodes if len(done) == 3 else []
-
-    for node in await eventually(settled):
-        labels, annotations = node["metadata"]["labels"], node["metadata"]["annotations"]
-        machine = lab.machines[node["metadata"]["name"].partition(".")[0]]
-        assert {"node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane"} <= set(labels)
-        assert "node-role.kubernetes.io/worker" not in labels
-        assert {"key": "node-role.kubernetes.io/master", "effect": "NoSchedule"} in node["spec"]["taints"]
-        assert {entry["type"]: entry["address"] for entry in node["status"]["addresses"]} == {
-            "InternalIP": machine.hardware.address,
-            "Hostname": machine.hardware.hostname,
-        }
-        assert annotations["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-master-")
-        current, desired = (annotations[f"machineconfiguration.openshift.io/{kind}Config"] for kind in ("current", "desired"))
-        assert current == desired
-
-
 async def test_api_answers_without_the_bootstrap(lab: Lab) -> None:
     machine = lab.machines["worker-0"]
     trusted = lab.assets.certificate("kube-apiserver-lb-signer")
@@ -143,16 +119,6 @@ async def test_machine_config_server_negotiates(lab: Lab, accept: str, status: i
     pull_secret = base64.b64decode(files["/var/lib/kubelet/config.json"]["contents"]["source"].partition(",")[2])
     assert json.loads(pull_secret) == {"auths": {"quay.io": {"auth": "aWQ6cGFzcw=="}}}
     assert (files["/etc/kubernetes/kubelet.conf"].get("filesystem") == "root") == (version == "2.2.0")
-
-
-async def test_machine_config_server_refuses(lab: Lab) -> None:
-    unknown = await _config(lab, "GET", "infra")
-    assert (unknown.status_code, unknown.content) == (500, b"")
-    assert (await _config(lab, "POST", "worker")).status_code == 405
-    head = await _config(lab, "HEAD", "worker")
-    assert head.status_code == 200
-    assert head.content == b""
-    assert int(head.headers["content-length"]) > 1000
 
 
 async def _config(lab: Lab, method: str, pool: str, accept: str = "*/*") -> httpx.Response:
@@ -201,20 +167,6 @@ async def test_nodes_are_closed_to_what_is_no_machine_of_the_cluster(lab: Lab, e
         return await reaches(worker) == [True, True, True]
 
     await eventually(open_again, what="the worker is accepted again")
-
-
-async def test_each_master_runs_a_machine_config_server(lab: Lab, eventually: Eventually) -> None:
-    path = "/api/v1/namespaces/openshift-machine-config-operator/pods"
-
-    async def on() -> list[str]:
-        pods = await lab.cluster.api.items(path, labelSelector="k8s-app=machine-config-server")
-        ready = [pod for pod in pods if (condition_of(pod, "Ready") or {}).get("status") == "True"]
-        return sorted(pod["spec"]["nodeName"] for pod in ready)
-
-    async def complete() -> bool:
-        return await on() == [f"master-{number}.{DOMAIN}" for number in range(3)]
-
-    await eventually(complete, what="a machine config server is Ready on each master, and on no worker")
 
 
 async def test_worker_asks_and_waits_and_asks_again(lab: Lab, eventually: Eventually) -> None:
@@ -474,23 +426,6 @@ async def test_routers_follow_the_ingress_controller(lab: Lab, eventually: Event
     assert after["spec"] == before["spec"]
     await place(None)
     await eventually(placed("", "worker-0"), within=30, what="the default placement")
-
-
-async def test_objects_that_administrators_read_exist(lab: Lab) -> None:
-    api = lab.cluster.api
-    for path in (BOOT_IMAGES, INGRESS_CA, CONSOLE_ROUTE, "/apis/config.openshift.io/v1/infrastructures/cluster"):
-        assert await api.get(path) is not None, path
-    authority = await api.get("/api/v1/namespaces/openshift-machine-config-operator/secrets/machine-config-server-ca")
-    assert authority is not None
-    assert base64.b64decode(authority["data"]["tls.crt"]) == lab.assets.certificate("root-ca")
-    infrastructure = await api.get("/apis/config.openshift.io/v1/infrastructures/cluster")
-    assert infrastructure is not None
-    assert infrastructure["status"]["apiServerURL"] == "https://api.demo.metal.test:6443"
-    secret = await api.get("/api/v1/namespaces/openshift-machine-api/secrets/worker-user-data-managed")
-    assert secret is not None
-    pointer = json.loads(base64.b64decode(secret["data"]["userData"]))
-    assert pointer["ignition"]["version"] == "3.5.0"
-    assert pointer["ignition"]["config"]["merge"][0]["source"] == "https://api-int.demo.metal.test:22623/config/worker"
 
 
 async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventually: Eventually) -> None:

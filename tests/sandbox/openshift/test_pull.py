@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import pytest_asyncio
 import yaml
@@ -21,18 +19,15 @@ from metal_api.core.machines import Drive, Hardware
 from sandbox.clock import Clock
 from sandbox.openshift import machine_config_server, node_files, registry
 from sandbox.openshift.assets import Assets, files_of
-from sandbox.openshift.installer import catalogue, cli, images
-from sandbox.openshift.installer.host_files import host_files, proxy_spec, proxy_status
+from sandbox.openshift.installer import catalogue, cli
+from sandbox.openshift.installer.host_files import host_files
 from sandbox.openshift.installer.install_config import InstallConfig
 from sandbox.openshift.pull import (
     Puller,
     PullError,
-    Reference,
     component_images,
     environment,
-    login,
     os_image,
-    places,
     uses_proxy,
 )
 from tests.registries import Registries
@@ -91,32 +86,6 @@ def mirrors(registries: Registries, **fields: Any) -> dict[str, bytes]:
     return {**host_files(config), "/root/.docker/config.json": pull_secret(**{registries.mirror: basic(*registry.MIRROR_LOGIN)})}
 
 
-async def test_from_the_outside_with_bearer_tokens(registries: Registries) -> None:
-    pulls = puller(registries, {})
-    components = component_images(await pulls.pull(RELEASE.image))
-    assert components["rhel-coreos"] == RELEASE.os_image
-    assert len(components) == len(RELEASE.payload.components)
-    await pulls.pull(components["etcd"])
-    assert ("outside", "/v2/auth", 200) in registries.requests
-
-
-async def test_each_architecture_of_a_release_for_several(registries: Registries) -> None:
-    release = catalogue.release("4.20.33", catalogue.MULTI)
-    for architecture in catalogue.ARCHITECTURES:
-        pulls = puller(registries, {}, architecture)
-        components = component_images(await pulls.pull(release.image))
-        await pulls.pull(components["etcd"])
-    with pytest.raises(PullError, match="exec format error"):
-        await puller(registries, {}, "aarch64").pull(RELEASE.image)
-
-
-async def test_components_need_a_login_and_release_images_do_not(registries: Registries) -> None:
-    pulls = puller(registries, {"/root/.docker/config.json": b'{"auths": {}}'})
-    await pulls.pull(RELEASE.image)
-    with pytest.raises(PullError, match="unauthorized: access to the requested resource is not authorized"):
-        await pulls.pull(RELEASE.os_image)
-
-
 async def test_a_closed_outside_times_out_and_a_proxy_leads_there(registries: Registries, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sandbox.openshift.pull._TIMEOUT", 0.2)
     registries.is_open = False
@@ -127,29 +96,6 @@ async def test_a_closed_outside_times_out_and_a_proxy_leads_there(registries: Re
     assert ("proxy", "CONNECT quay.io:443", 200) in registries.requests
     with pytest.raises(PullError, match="i/o timeout"):
         await puller(registries, host_files(install_config(proxy={**proxy, "noProxy": "quay.io"}))).pull(RELEASE.image)
-
-
-async def test_a_proxy_with_login(registries: Registries) -> None:
-    registries.wants_login = True
-    place = f"127.0.0.1:{registries.proxy.port}"
-    with pytest.raises(PullError, match="407 Proxy Authentication Required"):
-        await puller(registries, host_files(install_config(proxy={"httpsProxy": f"http://{place}"}))).pull(RELEASE.image)
-    await puller(registries, host_files(install_config(proxy={"httpsProxy": f"http://sandbox:proxy@{place}"}))).pull(RELEASE.image)
-
-
-async def test_the_proxy_leads_nowhere_else(registries: Registries) -> None:
-    with httpx.Client(proxy=f"http://127.0.0.1:{registries.proxy.port}", trust_env=False) as client:
-        for url in ("https://api-int.demo.metal.test:6443/readyz", "https://quay.io:8443/v2/"):
-            with pytest.raises(httpx.ProxyError, match="403"):
-                await asyncio.to_thread(client.get, url)
-
-
-async def test_from_the_mirror_alone(registries: Registries) -> None:
-    registries.is_open = False
-    pulls = puller(registries, mirrors(registries))
-    components = component_images(await pulls.pull(RELEASE.image))
-    await pulls.pull(components["rhel-coreos"])
-    assert {server for server, _path, _status in registries.requests} == {"mirror"}
 
 
 async def test_an_image_that_the_mirror_lacks_comes_from_the_source(registries: Registries, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,62 +228,3 @@ async def test_bootstrap_and_nodes_pull_by_the_files_of_their_ignition_configs(r
 )
 async def test_exceptions_of_the_proxy(no_proxy: str, place: str, expected: bool) -> None:
     assert uses_proxy(no_proxy, place) is expected
-
-
-async def test_the_status_of_the_proxy_has_what_is_always_direct() -> None:
-    config = install_config(proxy={"httpProxy": "http://proxy.test:3128", "noProxy": ".example.com"}, additionalTrustBundle="PEM")
-    assert proxy_status(config)["noProxy"] == (
-        ".cluster.local,.example.com,.svc,10.128.0.0/14,127.0.0.1,127.64.0.0/16,172.30.0.0/16,api-int.demo.metal.test,localhost"
-    )
-    assert proxy_spec(config)["trustedCA"] == {"name": "user-ca-bundle"}
-    assert proxy_spec(install_config(additionalTrustBundle="PEM"))["trustedCA"] == {"name": ""}
-    assert proxy_spec(install_config(additionalTrustBundle="PEM", additionalTrustBundlePolicy="Always"))["trustedCA"]["name"]
-    assert proxy_status(install_config(proxy={"httpProxy": "http://proxy.test:3128", "noProxy": "*"}))["noProxy"] == "*"
-    assert proxy_status(install_config()) == {}
-
-
-async def test_percent_signs_of_a_password_reach_the_services() -> None:
-    files = host_files(install_config(proxy={"httpsProxy": "http://ada:100%25@proxy.test:3128"}))
-    assert b"100%%25" in files["/etc/systemd/system.conf.d/10-default-env.conf"]
-    assert environment(files)["HTTPS_PROXY"] == "http://ada:100%25@proxy.test:3128"
-
-
-async def test_the_longest_prefix_names_the_mirrors_and_a_blocked_source_is_left_out() -> None:
-    sets = [
-        {
-            "kind": "ImageDigestMirrorSet",
-            "spec": {
-                "imageDigestMirrors": [
-                    {"source": "quay.io", "mirrors": ["wide.test/all"]},
-                    {"source": QUAY, "mirrors": ["one.test/a", "two.test/b"], "mirrorSourcePolicy": "NeverContactSource"},
-                ]
-            },
-        }
-    ]
-    registries = node_files.registries_conf(sets).encode()
-    digest = "sha256:" + "0" * 64
-    assert [each.name for each in places(registries, Reference.parse(f"{QUAY}@{digest}"))] == ["one.test/a", "two.test/b"]
-    assert [each.name for each in places(registries, Reference.parse(f"{ART}@{digest}"))] == [
-        "wide.test/all/openshift-release-dev/ocp-v4.0-art-dev",
-        ART,
-    ]
-    assert node_files.registries_conf([]) == ""
-
-
-async def test_the_entry_with_the_longest_path_of_the_pull_secret_counts() -> None:
-    auths = pull_secret(**{"quay.io": "wide", "quay.io/openshift-release-dev": "narrow"})
-    digest = "sha256:" + "0" * 64
-    assert login({"/var/lib/kubelet/config.json": auths}, Reference.parse(f"{QUAY}@{digest}")) == "narrow"
-    assert login({"/var/lib/kubelet/config.json": auths}, Reference.parse(f"quay.io/okd/a@{digest}")) == "wide"
-    assert login({}, Reference.parse(f"{QUAY}@{digest}")) == ""
-
-
-async def test_every_digest_is_that_of_its_content() -> None:
-    for repository in (*registry.outside().values(), *registry.mirrored().values()):
-        for content in (repository.manifests, repository.blobs):
-            assert all(images.sha256(body) == digest for digest, body in content.items())
-        for manifest in map(json.loads, repository.manifests.values()):
-            for each in manifest.get("manifests", []):
-                assert each["digest"] in repository.manifests
-            for each in [*manifest.get("layers", []), *([manifest["config"]] if "config" in manifest else [])]:
-                assert len(repository.blobs[each["digest"]]) == each["size"]

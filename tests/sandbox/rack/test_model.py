@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox.rack.model import RackConfig, RackError, RackMachine, firmware_of_machines
+from sandbox.rack.model import RackConfig, RackError, RackMachine
 
 ONE = RackMachine("one", "5f6e9a00-0000-4000-8000-000000000001", ("52:54:00:00:00:01",))
 TWO = RackMachine("two", "5f6e9a00-0000-4000-8000-000000000002", ("52:54:00:00:00:02", "52:54:00:00:00:03"), firmware="uefi")
@@ -64,38 +62,3 @@ def test_machine_that_cannot_be_emulated_is_refused(tmp_path: Path, change: dict
 def test_machines_that_cannot_be_told_apart_are_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(RackError, match=message):
         _config(tmp_path, ONE, replace(TWO, **change)).check()
-
-
-@pytest.mark.parametrize(("user", "password"), [("", "x"), ("a:b", "x"), ("admin", ""), ("admin", "x" * 73)])
-def test_credentials_that_http_or_bcrypt_cannot_have_are_refused(tmp_path: Path, user: str, password: str) -> None:
-    with pytest.raises(RackError, match="user and password"):
-        replace(_config(tmp_path, ONE), user=user, password=password).check()
-
-
-@pytest.mark.parametrize("change", [{"machines": None}, {"port": ...}, {"surplus": 1}, {"machines": [{"name": "one"}]}])
-def test_malformed_file_is_refused_with_its_name(tmp_path: Path, change: dict[str, Any]) -> None:
-    file = tmp_path / "rack.json"
-    _config(tmp_path, ONE).save(file)
-    content = {**json.loads(file.read_text()), **change}
-    file.write_text(json.dumps({key: value for key, value in content.items() if value is not ...}))
-    with pytest.raises(RackError, match=f"cannot read the rack in {file}"):
-        RackConfig.load(file)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("simulated", ()),
-        ("qemu", ("bios",)),
-        ("qemu:uefi", ("uefi",)),
-        ("qemu:bios,uefi,uefi", ("bios", "uefi", "uefi")),
-    ],
-)
-def test_machines_are_chosen_by_their_firmware(text: str, found: tuple[str, ...]) -> None:
-    assert firmware_of_machines(text) == found
-
-
-@pytest.mark.parametrize("text", ["", "kvm", "qemu:", "qemu:efi", "simulated:uefi", "qemu:bios,", "qemu:" + ",".join(["bios"] * 17)])
-def test_other_kinds_of_machines_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(repr(text))):
-        firmware_of_machines(text)

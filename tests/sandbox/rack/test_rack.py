@@ -147,18 +147,6 @@ async def test_credentials_are_required(rack: _Rack, auth: tuple[str, str] | Non
     assert await rack.power(ONE) == "Off"
 
 
-async def test_inventory_is_complete(rack: _Rack) -> None:
-    system = await rack.get(TWO)
-    assert (system["Name"], system["UUID"]) == ("two", TWO.uuid)
-    assert system["MemorySummary"]["TotalSystemMemoryGiB"] == 2
-    assert (await rack.get(ONE))["ProcessorSummary"]["Count"] == 2
-    links = (await rack.get(TWO, "/EthernetInterfaces"))["Members"]
-    found = [(await rack.client.get(link["@odata.id"])).json()["MACAddress"] for link in links]
-    assert found == list(TWO.macs)
-    assert (await rack.get(ONE, "/Storage/1/Drives/vda"))["CapacityBytes"] == 3 << 30
-    assert (await rack.get(ONE, "/SimpleStorage/virtio"))["Devices"][0]["CapacityBytes"] == 3 << 30
-
-
 async def test_override_for_one_boot_is_used_up_by_it(rack: _Rack, media: tuple[Path, str]) -> None:
     write_cd(media[0] / "cd.iso", "BOOTED CD", "reset")
     write_disk(_disk(rack, ONE), "BOOTED DISK", "off")
@@ -172,74 +160,6 @@ async def test_override_for_one_boot_is_used_up_by_it(rack: _Rack, media: tuple[
     await rack.wait_for_power(ONE, "Off")
     assert rack.lines(ONE) == ["BOOTED CD", "BOOTED DISK"]
     assert not _qemus(rack, ONE)
-
-
-async def test_permanent_override_is_used_at_each_boot_until_it_is_removed(rack: _Rack, media: tuple[Path, str]) -> None:
-    write_cd(media[0] / "cd.iso", "BOOTED CD", "reset")
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    await rack.insert(ONE, "cd.iso")
-    await rack.set_boot(ONE, "Cd", "Continuous")
-    await rack.reset(ONE, "On")
-    await rack.wait_for_lines(ONE, lambda lines: lines.count("BOOTED CD") >= 3)
-    assert await rack.boot(ONE) == ("Cd", "Continuous")
-    await rack.set_boot(ONE, "None", "Disabled")
-    await rack.wait_for_lines(ONE, lambda lines: lines[-1] == "BOOTED DISK")
-    assert await rack.power(ONE) == "On"
-
-
-async def test_override_that_is_set_while_the_machine_runs_is_for_its_next_boot(rack: _Rack, media: tuple[Path, str]) -> None:
-    write_cd(media[0] / "cd.iso", "BOOTED CD", "halt")
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    await rack.reset(ONE, "On")
-    await rack.wait_for_lines(ONE, bool)
-    # The medium is inserted into a machine that runs.
-    await rack.insert(ONE, "cd.iso")
-    await rack.set_boot(ONE, "Cd", "Once")
-    await rack.reset(ONE, "ForceRestart")
-    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 2)
-    await rack.reset(ONE, "ForceRestart")
-    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 3)
-    await rack.eject(ONE)
-    await rack.set_boot(ONE, "Cd", "Once")
-    await rack.reset(ONE, "ForceRestart")
-    await rack.wait_for_lines(ONE, lambda lines: len(lines) == 4)
-    assert rack.lines(ONE) == ["BOOTED DISK", "BOOTED CD", "BOOTED DISK", "BOOTED DISK"]
-
-
-async def test_power_actions(rack: _Rack) -> None:
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    assert (await rack.reset(ONE, "Sideways")).status_code == 400
-    assert (await rack.reset(ONE, "Nmi")).status_code == 500
-    await rack.reset(ONE, "On")
-    await rack.wait_for_lines(ONE, bool)
-    first = _qemus(rack, ONE)
-    assert len(first) == 1
-    # A machine that is on already is left alone, and an operating system may ignore the power button.
-    await rack.reset(ONE, "On")
-    await rack.reset(ONE, "GracefulShutdown")
-    assert (await rack.reset(ONE, "Nmi")).status_code == 204
-    assert (_qemus(rack, ONE), await rack.power(ONE), await rack.power(TWO)) == (first, "On", "Off")
-    await rack.reset(ONE, "ForceOff")
-    assert (await rack.power(ONE), _qemus(rack, ONE)) == ("Off", [])
-    await rack.reset(ONE, "ForceOff")
-    await rack.reset(ONE, "ForceRestart")
-    assert await rack.power(ONE) == "On"
-
-
-async def test_boot_mode_is_changed_at_the_next_power_on(rack: _Rack) -> None:
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    assert (await rack.get(ONE))["Boot"]["BootSourceOverrideMode"] == "Legacy"
-    answer = await rack.client.patch(ONE.system, json={"Boot": {"BootSourceOverrideMode": "UEFI"}})
-    assert answer.status_code == 204
-    await rack.reset(ONE, "On")
-    console, deadline = rack.rack.console("one"), time.monotonic() + WITHIN
-    while "BdsDxe" not in (console.read_text(errors="replace") if console.exists() else ""):
-        assert time.monotonic() < deadline, "no line of the UEFI firmware on the console"
-        await asyncio.sleep(0.2)
-    assert not rack.lines(ONE)
-    await rack.client.patch(ONE.system, json={"Boot": {"BootSourceOverrideMode": "Legacy"}})
-    await rack.reset(ONE, "ForceRestart")
-    await rack.wait_for_lines(ONE, bool)
 
 
 async def test_medium_that_cannot_be_fetched_is_refused(rack: _Rack) -> None:

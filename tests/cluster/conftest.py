@@ -107,7 +107,7 @@ def play(start: Callable[..., Callable[[], dict[str, Any]]]) -> Play:
 
 @pytest.fixture
 def run() -> Play:
-    """Run a module in a process of its own and return its result: a tenth of the time of ``play``, without the action plugin."""
+    """Run a module in a process of its own and return its result: a tenth of the time of ``play``."""
 
     def run_module(module: str, *arguments: str, **options: Any) -> dict[str, Any]:
         assert set(arguments) <= {"--check", "--diff"}, "only ansible-playbook has other arguments"

@@ -36,7 +36,7 @@ LONGEST = programs.LONGEST
 def run(
     module: str, options: Mapping[str, Any], environment: Mapping[str, str], *, without_pauses: bool = False, page_size: int | None = None
 ) -> dict[str, Any]:
-    """Run a module in a process of its own, without Ansible's start, and return its result or failure.
+    """Run a module by its action plugin in a process of its own, without Ansible's start, and return its result or failure.
 
     ``without_pauses``: retries follow at once, and the process is killed after ``LONGEST``. ``page_size``: entries of a page.
     Fails for a traceback, for the token in what is said, and when it had to be killed.
@@ -44,9 +44,8 @@ def run(
     _code, text = _played(
         module, programs.play_module, module, dict(options), environment=environment, without_pauses=without_pauses, page_size=page_size
     )
-    assert "{" in text, f"{module} ended without a result: {text}"
-    result: dict[str, Any] = json.loads(text[text.index("{") :])
-    return result
+    assert "\n{" in text, f"{module} ended without a result: {text}"
+    return programs.last_result(text)
 
 
 def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str, str], server: str, calls: int) -> list[str]:

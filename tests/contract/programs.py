@@ -1,11 +1,12 @@
 """Programs for processes of their own: a module, or ``ansible-inventory``, without the second that Ansible takes to start.
 
 Such processes are forked from a server (``environment``) that has loaded this file and nothing of the tests: what these have imported
-or patched does not reach a module. Ansible, for one, warns in another way once its controller's half is loaded.
+or patched does not reach a module. A module with an action plugin is called by it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import http.client
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients import cluster as cluster_client
@@ -26,15 +28,22 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining im
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import watch as csr_watch
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes import ownership as node_ownership
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions import module_process
 from tests.module_arguments import INVOCATION, patch_module_args
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
+ACTION_PLUGINS = "ansible_collections.equinix_metal.openshift.plugins.action"
 UTILS = "ansible_collections.equinix_metal.openshift.plugins.plugin_utils"
 # Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
 # A module that only prints has no program: it is its action plugin.
 FILES = [path for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py")) if "\ndef main(" in path.read_text(encoding="utf-8")]
 PROGRAMS = {path.stem: import_module(f"{MODULES}.{path.stem}") for path in FILES}
+ACTIONS = {
+    path.stem: import_module(f"{ACTION_PLUGINS}.{path.stem}").ActionModule
+    for path in FILES
+    if (ROOT / "plugins" / "action" / path.name).exists()
+}
 # What a child never touches it need not be given a copy of.
 gc.freeze()
 
@@ -78,8 +87,52 @@ def play_module(manner: Manner, module: str, options: Mapping[str, Any]) -> None
         node_ownership.PAUSE = 0.1
     if manner.page_size is not None:
         cluster_client.PAGE = manner.page_size
+    if module in ACTIONS:
+        _play_action(manner, module, options)
+    else:
+        _call_module(module, options)
+
+
+def _call_module(module: str, options: Mapping[str, Any]) -> None:
+    module_process._leave_controller()
     with patch_module_args({**INVOCATION, **options}):
         PROGRAMS[module].main()
+
+
+def _play_action(manner: Manner, module: str, options: Mapping[str, Any]) -> None:
+    """Call a module by its action plugin, in this process, and print the result of the plugin behind that of the module."""
+    own = {name: value for name, value in options.items() if name.startswith("_ansible_")}
+
+    base: Any = ACTIONS[module]
+
+    class Action(base):  # type: ignore[misc]  # ansible-core has no type information
+        def _execute_module(self, *_arguments: Any, **_named: Any) -> dict[str, Any]:
+            for variables in self._task.environment:
+                os.environ.update(variables)
+            begin = Path(manner.said).stat().st_size
+            with contextlib.suppress(SystemExit):
+                _call_module(module, {**own, **self._task.args})
+            sys.stdout.flush()
+            return last_result(Path(manner.said).read_bytes()[begin:].decode(errors="replace"))
+
+    task = SimpleNamespace(
+        args={name: value for name, value in options.items() if name not in own},
+        async_val=0,
+        check_mode=bool(own.get("_ansible_check_mode")),
+        action=module,
+        environment=[],
+        get_name=lambda: module,
+    )
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir="/nowhere"))
+    result = Action(task, connection, SimpleNamespace(), None, None, None).run(task_vars={})
+    print(f"\n{json.dumps(result)}")
+    sys.exit(bool(result.get("failed")))
+
+
+def last_result(text: str) -> dict[str, Any]:
+    """Return the last result that was printed: on a line of its own, as modules do it."""
+    result: dict[str, Any] = json.JSONDecoder().raw_decode(text[text.rindex("\n{") + 1 :])[0]
+    return result
 
 
 def play_status(manner: Manner, settings: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -122,7 +175,7 @@ def play_inventory(manner: Manner, source: str) -> None:
     """``ansible-inventory --list`` of one source."""
     manner.settle()
     # Ansible finds collections by itself, and reads its settings when it is imported: those of this environment.
-    for name in [name for name in sys.modules if name.partition(".")[0] == "ansible_collections"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("ansible", "ansible_collections")]:
         del sys.modules[name]
     from ansible.cli.inventory import InventoryCLI  # noqa: PLC0415 - see above
     from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415

@@ -7,7 +7,6 @@ takes a few of each step, and the tests marked ``long`` take more. The cases are
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections import Counter
@@ -20,6 +19,7 @@ import pytest
 from tests.contract.conftest import Lives
 from tests.contract.environment import run_often
 from tests.contract.malformed import Recorder, Recording, Replay, Spoil
+from tests.contract.programs import last_result
 from tests.contract.subjects import SUBJECTS, Life, OfMetal, Subject, Testbed, one_process
 
 LONGEST_MESSAGE = 1500
@@ -61,7 +61,7 @@ def judge(said: str, token: str) -> str:
     assert "Traceback" not in said, said[-3000:]
     assert token not in said
     assert "{" in said, f"no result: {said[-3000:]}"
-    result = json.loads(said[said.index("{") :])
+    result = last_result(said)
     return judge_result(result)
 
 

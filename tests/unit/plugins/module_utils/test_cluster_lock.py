@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,11 +23,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     LostAnswerError,
     MetalError,
     PausedError,
-    PlayEndedError,
     ServerError,
-    ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Play, Process, process
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, process
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import cluster_lock
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import record as lock_record
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import run as lock_run
@@ -36,7 +33,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
     CHECK_EVERY,
     MARGIN,
     ClusterLock,
-    Gate,
     LockStore,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock, read_lock, scope_of, scope_tags
@@ -221,16 +217,6 @@ def test_a_module_started_before_the_lock_was_taken_does_not_hold_it(networks: N
     early.before_write(paused=False)
 
 
-def test_a_lock_with_a_lost_answer_is_found_by_a_list(networks: Networks) -> None:
-    def problem(method: str, path: str) -> None:
-        if method == "after POST":
-            raise LostAnswerError("lost")
-
-    networks.problem = problem
-    assert lock_of(networks).attempt() == []
-    assert len(networks.networks) == 1
-
-
 def test_a_lost_create_is_retried_when_the_lock_object_is_absent(networks: Networks) -> None:
     lost = [True]
 
@@ -271,18 +257,6 @@ def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks
     assert lock.attempt()
     assert lock.attempt() == []
     assert sum(call.startswith("POST") for call in networks.calls) == 1
-
-
-@pytest.mark.parametrize("status", [403, 404, 422, 501])
-def test_a_refused_lock_error_names_the_next_step(networks: Networks, status: int) -> None:
-    def problem(method: str, path: str) -> None:
-        if method == "POST":
-            raise ValidationError("Cannot create it: Virtual networks quota of 5 has been reached", status=status)
-
-    networks.problem = problem
-    with pytest.raises(CollectionError, match=r"quota of 5.*in metro da.*openshift_lock=false.*cluster_lock=none"):
-        lock_of(networks).attempt()
-    assert networks.networks == {}
 
 
 @pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
@@ -474,27 +448,6 @@ def test_a_lock_is_released_with_all_lock_objects_of_the_run(networks: Networks)
 # --- other runs -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_alive_here_is_not_waited_for(networks: Networks) -> None:
-    with another_process() as (_child, holder):
-        networks.add(holder, renewed=3 * LIFETIME - 1, lifetime=3 * LIFETIME)
-        for step in (lock_of(networks).attempt, lock_of(networks).clear):
-            with pytest.raises(LockedError, match=r"scale.yml of \S+@\S+, process \d+ since .*openshift_unlock=other") as found:
-                step()
-            assert found.value.details["lock"]["id"] == "other"
-    assert list(networks.networks) == ["other"]
-    assert not [call for call in networks.calls if not call.startswith("GET")]
-
-
-def test_a_run_with_a_wait_timeout_waits_for_the_lock(networks: Networks) -> None:
-    with another_process() as (_child, holder):
-        networks.add(holder)
-        lock = lock_of(networks, patient=True)
-        (text,) = lock.attempt()
-        assert text.startswith(f"the cluster lock of {SCOPE}: held by scale.yml of ")
-    networks.networks.clear()
-    assert lock.attempt() == []
-
-
 @pytest.mark.parametrize("step", ["attempt", "clear"])
 def test_the_lock_of_a_run_killed_here_is_taken_over_after_its_requests_ended(
     networks: Networks, time: Time, step: str, monkeypatch: pytest.MonkeyPatch
@@ -533,29 +486,6 @@ def test_a_module_that_outlives_its_run_keeps_the_lock(networks: Networks) -> No
         with pytest.raises(LockedError):
             lock.attempt()
     assert lock.clear() == []
-
-
-def test_the_lock_of_another_computer_is_watched_and_taken_over_when_it_expires(networks: Networks, time: Time) -> None:
-    networks.add(elsewhere(), renewed=50)
-    lock = lock_of(networks)
-    (text,) = lock.clear()
-    assert "scale.yml of alice@bastion, AWX job 17, process 4711" in text
-    assert f"expires at {lock_record.time_text(time.now + LIFETIME - 50)}" in text
-    time.now += LIFETIME - 51
-    assert lock.clear()
-    time.now += 1
-    assert lock.clear() == []
-    assert networks.networks == {}
-
-
-def test_the_lock_of_another_computer_that_is_renewed_is_not_waited_for(networks: Networks, time: Time) -> None:
-    networks.add(elsewhere(), renewed=50)
-    lock = lock_of(networks)
-    assert lock.clear()
-    time.now += 20
-    networks.add(elsewhere(), renewed=0)
-    with pytest.raises(LockedError, match="AWX job 17"):
-        lock.clear()
 
 
 @pytest.mark.parametrize("renewed", [50.0, None])
@@ -612,78 +542,6 @@ def test_breaking_a_lock_waits_for_the_requests_of_its_run(networks: Networks, t
 
 
 # --- at the same moment ---------------------------------------------------------------------------------------------------------
-
-
-class Turns:
-    """Lets threads go on one request at a time, in a chosen order: every order of the requests of two runs can be tried."""
-
-    def __init__(self, order: list[int]) -> None:
-        self._order = order
-        self._changed = threading.Condition()
-        self._waiting: set[int] = set()
-        self._over: set[int] = set()
-        self.taken: list[int] = []
-
-    def take(self, number: int) -> None:
-        with self._changed:
-            self._waiting.add(number)
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._next() == number, timeout=20)
-            self._waiting.discard(number)
-            self.taken.append(number)
-
-    def _next(self) -> int | None:
-        """Whose turn it is; nobody's before all that are not over have said what they want."""
-        if len(self._waiting | self._over) < 2:
-            return None
-        desired = self._order[len(self.taken)] if len(self.taken) < len(self._order) else 1 - self.taken[-1]
-        return desired if desired in self._waiting else min(self._waiting, default=None)
-
-    def end(self, number: int) -> None:
-        with self._changed:
-            self._over.add(number)
-            self._changed.notify_all()
-
-
-def orders(length: int) -> list[list[int]]:
-    return [[number >> bit & 1 for bit in range(length)] for number in range(2**length)]
-
-
-@pytest.mark.parametrize("order", orders(7), ids=lambda order: "".join(map(str, order)))
-def test_one_of_two_concurrent_runs_takes_the_lock(order: list[int], networks: Networks) -> None:
-    turns, held, errors = Turns(order), set[int](), list[BaseException]()
-    local = threading.local()
-
-    def problem(method: str, path: str) -> None:
-        if not method.startswith("after"):
-            turns.take(local.number)
-
-    networks.problem = problem
-
-    def want(number: int) -> None:
-        local.number = number
-        try:
-            # Not seen as alive here, so that it is decided by the protocol alone.
-            run = run_of(replace(here(), run="ab"[number], boot=f"computer {number}"))
-            lock = lock_of(networks, run, patient=True)
-            for _attempt in range(12):
-                if not lock.attempt():
-                    held.add(number)
-                    break
-                networks.time.now += 3
-        except CollectionError as error:
-            errors.append(error)
-        finally:
-            turns.end(number)
-
-    threads = [threading.Thread(target=want, args=(number,)) for number in (0, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert errors == []
-    assert len(held) == 1, f"by {turns.taken}: {held}"
-    assert len(networks.networks) == 1
 
 
 # --- the run's file -------------------------------------------------------------------------------------------------------------
@@ -774,23 +632,3 @@ def test_a_lock_is_read_as_it_was_written() -> None:
 
 
 # --- the gate -------------------------------------------------------------------------------------------------------------------
-
-
-def test_no_request_is_sent_after_the_play_ended() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        child.kill()
-        child.wait()
-
-    gate = Gate(Play((process(child.pid),), os.getppid()), sleep=sleep)
-    gate.before_request()
-    with pytest.raises(PlayEndedError, match=rf"process {child.pid} is gone"):
-        gate.sleep(60)
-    assert slept == [cluster_lock.SLICE], "a long pause ends with the play"
-    with pytest.raises(PlayEndedError):
-        gate.before_request()
-    with pytest.raises(PlayEndedError):
-        gate.tick()

@@ -189,28 +189,6 @@ def test_without_a_ready_pod_there_is_a_reason() -> None:
         read_members(Cluster(members("abc"), pods=""))  # type: ignore[arg-type]  # what it uses of a client
 
 
-def test_a_member_is_removed_before_its_secrets() -> None:
-    cluster = Cluster(members("ac", sick="b"), nodes="ac")
-    result = removal(cluster)
-    assert result["changed"]
-    assert result["removed"] == members("b")[0].id
-    assert result["deleted_secrets"] == ["etcd-peer-b", "etcd-serving-b", "etcd-serving-metrics-b"]
-    assert cluster.members == members("ac")
-    assert not any(name.endswith("-b") for name in cluster.secrets)
-    again = removal(cluster)
-    assert (again["changed"], again["removed"], again["deleted_secrets"]) == (False, "", [])
-
-
-def test_check_mode_predicts_and_changes_nothing() -> None:
-    cluster = Cluster(members("ac", sick="b"), nodes="ac", read_only=True)
-    result = removal(cluster)
-    assert result["changed"]
-    assert result["diff"]["before"]["secrets"] == result["deleted_secrets"] != []
-    assert len(cluster.members) == 3
-    assert record(cluster, "started")["replacing"]["node"] == "b"
-    assert cluster.object["spec"] == {}
-
-
 def test_the_new_member_of_a_node_and_its_secrets_are_kept() -> None:
     """A continued run, after the new machine has joined: neither the member nor the secrets are the old ones."""
     cluster = Cluster(members("abc"))
@@ -262,18 +240,6 @@ def test_a_member_that_is_gone_meanwhile_is_removed() -> None:
     assert not any(name.endswith("-b") for name in cluster.secrets)
 
 
-def test_the_record_keeps_what_is_old() -> None:
-    cluster = Cluster(members("abc"))
-    begun = record(cluster, "started")
-    assert begun["changed"]
-    assert begun["replacing"] == {"node": "b", "device": "device", "member": members("b")[0].id}
-    assert cluster.object["spec"]["unsupportedConfigOverrides"] == {GUARD_OFF: True}
-    # A run that continues finds another device and another member of this name.
-    cluster.members = [*members("ac"), Member("99", "b", learner=False, healthy=True)]
-    again = record(cluster, "started", device="new")
-    assert (again["changed"], again["replacing"]) == (False, begun["replacing"])
-
-
 def test_the_guard_is_on_after_a_failure_and_the_record_stays() -> None:
     cluster = Cluster(members("abc"))
     begun = record(cluster, "started")
@@ -300,18 +266,6 @@ def test_the_operator_s_problems_are_read() -> None:
         {"type": "EtcdMembersDegraded", "status": "True", "message": "2 of 3 members are available"},
     ]
     assert read_operator({"status": {"conditions": conditions}}).problem == "2 of 3 members are available"
-
-
-def test_etcd_info_returns_blockers_and_waits_for_members() -> None:
-    result: dict[str, Any] = {}
-    cluster = Cluster(members("a", sick="bc"))
-    assert EtcdInfo(cluster, {"members": [], "removal_of": "b"}, result).poll(patient=False) == []  # type: ignore[arg-type]  # same
-    assert len(result["blockers"]) == 3
-    waiting = EtcdInfo(cluster, {"members": ["a", "b"], "removal_of": None}, result).poll(patient=False)  # type: ignore[arg-type]  # same
-    assert waiting == ["the etcd member of b is not healthy", "etcd has a member of c, which is to be removed"]
-    cluster.lost = ["etcd-a", "etcd-b", "etcd-c"]
-    (text,) = EtcdInfo(cluster, {"members": [], "removal_of": None}, result).poll(patient=True)  # type: ignore[arg-type]  # same
-    assert "does not answer" in text
 
 
 def test_nothing_is_decided_without_what_it_depends_on() -> None:

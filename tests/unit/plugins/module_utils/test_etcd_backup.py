@@ -11,7 +11,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.backup import Backup, backup_pod
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.backup import Backup
 from tests.unit.plugins.module_utils.test_etcd import Cluster, members
 
 
@@ -56,18 +56,6 @@ def start(cluster: Machines, *, not_on: str = "", force: bool = False) -> tuple[
     result: dict[str, Any] = {"changed": False}
     params = {"directory": "/backup", "not_on": list(not_on), "force": force}
     return Backup(cluster, params, result), result  # type: ignore[arg-type]  # what it uses of a client
-
-
-def test_the_script_runs_on_a_machine_with_a_healthy_member() -> None:
-    cluster = Machines(members("bc", sick="a"))
-    backup, result = start(cluster, not_on="b")
-    (text,) = backup.poll(patient=True)
-    assert "on c runs" in text
-    [(name, pod)] = list(cluster.created.items())
-    assert pod == backup_pod(name, "c", "image-of-c", "/backup")
-    cluster.status = {"phase": "Succeeded"}
-    assert backup.poll(patient=True) == []
-    assert (result["changed"], result["node"], cluster.created) == (True, "c", {})
 
 
 def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:

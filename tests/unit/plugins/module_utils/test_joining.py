@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import approval as joining_file
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.approval import Joining
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import assess
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.watch import Backoff
@@ -184,108 +181,6 @@ def test_a_node_whose_label_is_not_answered_keeps_no_other_from_its_own() -> Non
     assert len(found.poll()) == 2, "both are waited for"
     found.poll()
     assert found.result()["labelled"] == [names[1]]
-
-
-def test_refused_credentials_fail_after_every_server_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = two()
-    cluster.failing["bad"] = ClusterRefusedError("Cannot decide on it: 401", 401)
-    found = joining(cluster)
-    with pytest.raises(ClusterRefusedError, match="401"):
-        found.poll()
-    assert found.result()["approved"] == ["good"]
-
-
-def test_a_refused_approval_is_retried_with_growing_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [1000.0]
-    monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: clock[0]))
-    cluster = Cluster(client(name="bad"))
-    cluster.failing["bad"] = FORBIDDEN
-    found = joining(cluster)
-    sent = []
-    for _second in range(300):
-        found.poll()
-        sent.append(len(cluster.answers))
-        clock[0] += 1
-    assert sent[0] == sent[4] == 1
-    assert sent[5] == 2
-    assert 5 <= sent[-1] <= 9
-    del cluster.failing["bad"]
-    clock[0] += 61
-    found.poll()
-    assert found.result()["approved"] == ["bad"]
-
-
-def test_an_unanswered_approval_is_retried_at_the_next_poll() -> None:
-    cluster = Cluster(client(name="bad"))
-    cluster.failing["bad"] = LOST
-    found = joining(cluster)
-    found.poll()
-    assert cluster.answers == ["bad"], "once a poll"
-    del cluster.failing["bad"]
-    found.poll()
-    assert found.result()["approved"] == ["bad"]
-
-
-def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    foreign = [client(made("system:node:x"), name=f"x-{number}") for number in range(3)]
-    cluster = Cluster(*foreign, client(name="good"))
-    cluster.failing["x-1"] = FORBIDDEN
-    found = joining(cluster, deny_refused=True)
-    found.poll()
-    assert cluster.answers[0] == "good"
-    assert (found.denied, [entry["name"] for entry in found.result()["refused"]]) == (["x-0", "x-2"], ["x-0", "x-1", "x-2"])
-    assert "could not deny x-1" in next(entry["reason"] for entry in found.result()["refused"] if entry["name"] == "x-1")
-    del cluster.failing["x-1"]
-    now = time.monotonic()
-    monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
-    found.poll()
-    assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
-
-
-def test_excess_csrs_are_reported_at_once() -> None:
-    found = joining(
-        Cluster(client(name="good"), *(client(made("system:node:x"), name=f"x-{number}") for number in range(3))), pending_limit=3
-    )
-    found.poll()
-    assert found.approved == []
-    assert [notice.text for notice in found.notices()][-1].startswith("4 requests of kubelets of the last hour are pending")
-    assert found.notices() == []
-
-
-def test_a_refused_watch_is_reported_only_with_a_refused_list() -> None:
-    found = joining(Cluster(client()))
-    found.poll()
-    refused = ClusterRefusedError("Cannot list the certificate requests: 403", 403)
-    for _time in range(3):
-        found._apply(("all", []))
-        found._apply(refused)
-        found.poll()
-    found._apply(refused)
-    # What the thread that lists the Nodes wakes a sleeper with says nothing of the requests.
-    found._apply(("there", []))
-    with pytest.raises(ClusterRefusedError, match="403"):
-        found.poll()
-    found._apply(("all", []))
-    found.poll()
-
-
-def test_the_history_is_written_once_and_read_by_the_next_run() -> None:
-    cluster = Cluster(client(name="foreign"), nodes=(node(created="2026-03-01T12:20:00Z"),))
-    found = joining(cluster, history="name")
-    found.poll()
-    assert set(cluster.kept) == {WORKER}
-    written, cluster.kept = cluster.kept, {}
-    found.poll()
-    assert cluster.kept == {}, "nothing new"
-    cluster.kept = dict(written)
-    joining(cluster, history="name").poll()
-    assert cluster.kept == written
-    cluster.kept, cluster.there = written, {}
-    later = joining(cluster, history="name")
-    later.poll()
-    assert later.approved == []
-    assert "its Node was deleted" in later.result()["refused"][0]["reason"]
-    assert joining(cluster).poll(), "without it there is nothing to know it by"
 
 
 def test_a_kubelet_restarted_in_the_same_second_is_approved() -> None:

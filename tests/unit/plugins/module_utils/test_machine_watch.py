@@ -55,29 +55,10 @@ def test_permanent_device_failures_are_reported(state: str, event: dict[str, Any
     assert (failure_of(device("a", state), event) is not None) is lost
 
 
-def test_the_progress_of_a_device_is_reported() -> None:
-    assert progress_of(device("a"), GOOD) == "machine a is active, its last event: [files] done (07:10:00Z)"
-    assert progress_of(device("a"), {}) == "machine a is active, its last event: no event yet"
-
-
-def test_only_pending_devices_of_the_cluster_are_reported() -> None:
-    other = {**device("a"), "id": "id-other", "tags": ["c=1"]}
-    service = Service([other, device("a"), device("b"), device("c")], {"id-a": [GOOD], "id-b": [LATER, BAD], "id-c": [BAD]})
-    watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
-    assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
-    assert [text.split(",")[0] for text in watch.poll(["a"])] == ["machine b is active"]
-
-
 def test_a_device_whose_name_has_capitals_is_that_of_its_node() -> None:
     watch = MachineWatch(Service([device("A"), device("b")], {"id-A": [GOOD], "id-b": [GOOD]}), PARAMS)  # type: ignore[arg-type]
     assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
     assert watch.lost == {}
-
-
-def test_a_failed_device_ends_the_wait_with_its_reason() -> None:
-    watch = MachineWatch(Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [BAD, GOOD]}), PARAMS)  # type: ignore[arg-type]
-    with pytest.raises(DeviceFailedError, match=r"b stopped .* Ignition error: hash \(07:11:00Z\)"):
-        watch.poll()
 
 
 def test_a_deleted_device_ends_the_wait() -> None:
@@ -190,12 +171,6 @@ def test_a_failed_device_is_reported_before_its_turn() -> None:
     watch = MachineWatch(service, {**PARAMS, "machines": names}, now=lambda: 0.0)  # type: ignore[arg-type]
     with pytest.raises(DeviceFailedError, match=f"{names[-1]} is failed"):
         watch.poll()
-
-
-def test_joined_machines_are_not_polled() -> None:
-    service = Service([device("a"), device("b")], {"id-b": [GOOD]})
-    watch = MachineWatch(service, PARAMS)  # type: ignore[arg-type]
-    assert len(watch.poll(joined=["a"])) == 1
 
 
 @pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])

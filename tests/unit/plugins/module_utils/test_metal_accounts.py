@@ -10,18 +10,14 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.events import DEVICE_EVENT_OPTIONS, event_result, find_events
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import (
-    ORGANIZATION_OPTIONS,
     PROJECT_INFO_OPTIONS,
     PROJECT_OPTIONS,
     Project,
     find_projects,
-    organizations,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import (
-    SSH_KEY_INFO_OPTIONS,
     SSH_KEY_OPTIONS,
     SshKey,
-    find_ssh_keys,
     normal_key,
 )
 from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
@@ -122,23 +118,9 @@ def test_contradicting_key_options_are_an_error(given: dict[str, Any], result: s
     assert "planted" not in caught.value.message
 
 
-def test_a_users_keys_need_no_project() -> None:
-    client = Lists(ssh_keys=KEYS)
-    params = options(SSH_KEY_INFO_OPTIONS.argument_spec, project_id=None, owner="user", tags=["a"])
-    assert [key["id"] for key in find_ssh_keys(client, params)["ssh_keys"]] == ["1"]  # type: ignore[arg-type]  # a client in all that is used
-    assert client.paths == ["ssh-keys"]
-
-
 def test_keys_are_compared_without_their_comment() -> None:
     assert normal_key("ssh-rsa  AAAA  me@here\n") == normal_key("ssh-rsa AAAA") == "ssh-rsa AAAA"
     assert normal_key(None) == ""
-
-
-def test_organizations_are_selected_by_name() -> None:
-    found = [{"id": "1", "name": "b", "projects": [{"href": "/projects/p1"}]}, {"id": "2", "name": "a"}, {"id": "3", "name": None}]
-    params = options(ORGANIZATION_OPTIONS.argument_spec, names=["a", "b"])
-    result = organizations(Lists(organizations=found), params)["organizations"]  # type: ignore[arg-type]  # a client in all that is used
-    assert [(each["id"], each["projects"]) for each in result] == [("2", []), ("1", ["p1"])]
 
 
 EVENTS: list[dict[str, Any]] = [

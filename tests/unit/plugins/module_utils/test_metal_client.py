@@ -24,7 +24,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     LostAnswerError,
     MetalError,
     NotFoundError,
-    RateLimitedError,
     ReadOnlyError,
     ServerError,
     UnreachableError,
@@ -84,23 +83,9 @@ def test_retry_after_is_clamped(result: str, pause: float | None) -> None:
         assert pauses == [pause] if pause else 0.25 <= pauses[0] <= 0.5
 
 
-def test_a_lasting_429_is_an_error() -> None:
-    with serving(Reply(429, headers={"Retry-After": "1"})) as service:
-        with pytest.raises(RateLimitedError, match="too many calls, 3 times"):
-            read(client_of(service, retries=2))
-        assert len(service.seen) == 3
-
-
 SERVER_ERRORS = [Reply(status, {"errors": ["Oh snap"]}) for status in (500, 502, 503, 504)]
 LOST = [Reply(cut=True), Reply(200, body=b'{"id": "d', length=100)]
 UNREADABLE = [HTML, Reply(200, body=b'{"id": "d'), Reply(200, body=b"")]
-
-
-@pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE])
-def test_reads_are_repeated(fault: Reply) -> None:
-    with serving(fault, fault, Reply(200, {"id": "d"})) as service:
-        assert read(client_of(service)) == {"id": "d"}
-        assert len(service.seen) == 3
 
 
 @pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST, *UNREADABLE[:2]])
@@ -117,22 +102,6 @@ def test_a_delete_with_a_lost_answer_is_repeated_and_accepts_404(fault: Reply) -
     with serving(fault, Reply(404, {"errors": ["Not found"]})) as service:
         assert client_of(service).delete("devices/d", doing="delete device d") is False
         assert service.calls == ["DELETE /devices/d"] * 2
-
-
-def test_an_unreachable_service_fails_soon() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening: refused
-        pauses = Pauses()
-        client = MetalClient(url=f"http://127.0.0.1:{taken.getsockname()[1]}", token=TOKEN, sleep=pauses)
-        with pytest.raises(UnreachableError, match=r"no connection to http.*refused.*Check metal_api_url"):
-            write(client)
-        assert sum(pauses) < 10
-
-
-def test_a_capacity_check_is_sent_and_repeated_in_check_mode() -> None:
-    with serving(Reply(500), Reply(200, {"servers": []})) as service:
-        assert client_of(service, read_only=True).ask("capacity/metros", {"servers": []}, doing="ask") == {"servers": []}
-        assert service.calls == ["POST /capacity/metros"] * 2
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -174,13 +143,6 @@ def test_an_answer_that_never_ends_is_not_waited_for_longer_than_the_limit(tls: 
         assert lost.value.request_id == "request-3"
         assert 2.9 <= time.monotonic() - started < 15
         assert service.calls == ["GET /devices/d", "GET /devices/d", "POST /projects/p/devices"]
-
-
-def test_an_answer_through_a_proxy_has_the_same_limit() -> None:
-    with serving(DRIPPING) as proxy:
-        client = MetalClient(url="http://metal.invalid/v1", token=TOKEN, proxy=proxy.url, timeout=0.3, retries=0, sleep=Pauses())
-        with pytest.raises(UnreachableError, match="not answered in full"):
-            read(client)
 
 
 def test_an_answer_whose_head_never_ends_has_the_same_limit() -> None:
@@ -242,12 +204,6 @@ def test_errors_have_a_type_and_name_the_request(reply: Reply, kind: type[MetalE
             assert "request-1" in caught.value.message
 
 
-def test_a_truncated_answer_keeps_its_request_id() -> None:
-    with serving(Reply(200, {"id": "d"}, length=100)) as service, pytest.raises(UnreachableError, match=r"lost during .*\(request ") as cut:
-        read(client_of(service, retries=0))
-    assert cut.value.request_id == "request-1"
-
-
 def test_the_token_is_in_no_error() -> None:
     with serving(Reply(422, {"errors": [f"no such token {TOKEN}"]})) as service:
         with pytest.raises(ValidationError) as caught:
@@ -269,38 +225,6 @@ def test_an_invalid_api_url_is_an_error_without_a_request(url: str) -> None:
 
 
 # --- requests -----------------------------------------------------------------------------------------------------------------
-
-
-def test_requests_have_a_user_agent_and_keep_their_connection() -> None:
-    with serving(Reply(200, {"id": "d"})) as service:
-        client = client_of(service)
-        read(client)
-        write(client)
-        assert service.connections == 1
-        assert service.seen[0].headers["User-Agent"].startswith("equinix_metal.openshift/0.1.0 packet-python/1.44.3")
-        assert service.seen[0].path == "/metal/v1/devices/d"
-        assert service.seen[1].data == {"hostname": "a"}
-
-
-def test_the_user_agent_has_the_collections_version() -> None:
-    galaxy = yaml.safe_load((Path(__file__).parents[4] / "galaxy.yml").read_text(encoding="utf-8"))
-    assert galaxy["version"] == metal_client.COLLECTION_VERSION
-
-
-def test_methods_of_packet_python_use_the_same_client() -> None:
-    pages = [{"devices": [_device(n)], "meta": {"total": 2, "current_page": n, "last_page": 2}} for n in (1, 2)]
-    with serving(
-        Reply(200, {"metros": [{"id": "m", "name": "Dallas", "code": "da", "country": "US"}]}), *[Reply(200, p) for p in pages]
-    ) as service:
-        client = client_of(service)
-        assert [metro.code for metro in client.list_metros()] == ["da"]
-        assert [device.id for device in client.list_devices("p")] == ["d1", "d2"]
-        assert service.seen[1].query == {"per_page": "1000"}
-        assert service.seen[2].query == {"per_page": "1000", "page": "2"}
-
-
-def _device(number: int) -> dict[str, Any]:
-    return {"id": f"d{number}", "operating_system": {"slug": "x", "name": "X", "distro": "x", "version": "1", "provisionable_on": []}}
 
 
 # --- lists --------------------------------------------------------------------------------------------------------------------

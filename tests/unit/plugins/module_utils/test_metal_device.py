@@ -17,9 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
     comparable_attributes,
     creation_problems,
     desired_attributes,
-    device_body,
     device_result,
-    state_text,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_data, normal_time
@@ -215,27 +213,6 @@ def test_all_missing_options_of_a_new_device_are_reported(given: Mapping[str, An
 # --- life ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_device_is_created_and_waited_for() -> None:
-    metal = FakeMetal()
-    result = converge(metal, **NEW, ownership_tags=["own=1"], tags=["a"])
-    assert result["changed"]
-    assert result["device"]["state"] == "active"
-    assert result["diff"]["before"] == {}
-    assert result["diff"]["after"]["tags"] == ["a", "own=1"]
-    metal.calls.clear()
-    assert not converge(metal, **NEW, ownership_tags=["own=1"], tags=["a"])["changed"]
-    assert len(metal.calls) == 1
-
-
-def test_without_waiting_a_device_is_ordered_and_no_more() -> None:
-    metal = FakeMetal()
-    assert converge(metal, **NEW, wait=False)["device"]["state"] in ("queued", "provisioning")
-    next(iter(metal.devices.values()))["state"] = "queued"
-    _result, error = attempt(metal, **NEW, wait=False, power_state="off")
-    assert error is not None
-    assert "Use wait=true" in error.message
-
-
 def test_a_failed_device_is_an_error_at_once_that_names_the_last_event() -> None:
     metal = FakeMetal()
     metal.fails.add(NAME)
@@ -275,27 +252,6 @@ def test_a_foreign_device_is_not_changed_by_its_id() -> None:
     assert not metal.changes
 
 
-def test_changes_are_one_update_and_power_is_an_action() -> None:
-    metal = FakeMetal()
-    device = metal.add(NAME, tags=["own=1"])
-    result = converge(
-        metal, id=device["id"], hostname="new.demo.metal.test", ownership_tags=["own=1"], tags=["a"], power_state="off", locked=True
-    )
-    assert metal.changes == ["PUT devices/id-1 new.demo.metal.test", "POST devices/id-1/actions power_off"]
-    assert result["device"]["state"] == "inactive"
-    assert device["tags"] == ["own=1", "a"]
-    assert result["diff"]["before"] == {"hostname": NAME, "tags": ["own=1"], "power_state": "on", "locked": False}
-
-
-@pytest.mark.parametrize("fate", ["before", "after"])
-def test_the_device_is_read_before_a_lost_update_is_retried(fate: str) -> None:
-    metal = FakeMetal()
-    metal.add(NAME)
-    metal.lost = [fate]
-    assert converge(metal, hostname=NAME, description="new")["changed"]
-    assert len(metal.changes) == (2 if fate == "before" else 1)
-
-
 def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -> None:
     metal = FakeMetal()
     device = metal.add(NAME, spot_instance=True, spot_price_max=1.5)
@@ -328,23 +284,6 @@ def test_the_users_tags_keep_ownership_tags() -> None:
     assert device["tags"] == ["b", done, asked]
     assert result["diff"]["after"] == {"hostname": NAME, "tags": ["b"]}
     assert not converge(metal, hostname=NAME, operation="reboot", operation_id="w", wait=False)["changed"]
-
-
-def test_a_reinstall_may_change_the_operating_system() -> None:
-    metal = FakeMetal(read_only=True)
-    metal.add(NAME, tags=["a"])
-    given = {"hostname": NAME, "operating_system": "debian_12", "operation": "reinstall", "operation_id": "w"}
-    result = converge(metal, **given)
-    assert result["diff"]["after"] == {"hostname": NAME, "operating_system": "debian_12", "operation": "reinstall w"}
-    assert result["device"]["tags"] == ["a", "ansible-operation=reinstall:w"]
-    assert result["device"]["operating_system"] == "debian_12"
-    _result, error = attempt(metal, **given, plan="c3.medium.x86")
-    assert error is not None
-    assert set(error.details["fixed"]) == {"plan"}
-    metal.devices["id-1"]["tags"] = ["ansible-operation=reinstall:w"]
-    _result, error = attempt(metal, **given)
-    assert error is not None
-    assert "operating_system is 'ubuntu_24_04', desired is 'debian_12'" in error.message
 
 
 @pytest.mark.parametrize(
@@ -380,50 +319,6 @@ def test_a_state_without_events_is_not_guessed() -> None:
     assert converge(metal, hostname=NAME, operation="reinstall", operation_id="another", wait=False)["changed"]
 
 
-def test_storage_may_be_detached_to_delete_a_device() -> None:
-    metal = FakeMetal()
-    metal.add(NAME)
-    converge(metal, hostname=NAME, state="absent", force_delete=True, wait=False)
-    assert metal.changes == ["DELETE devices/id-1?force_delete=true"]
-
-
-def test_the_state_of_a_device_has_its_last_event() -> None:
-    steps = [{"body": "Provisioning started", "created_at": "2026-01-01T00:00:00Z"}, {"body": "Network configured", "created_at": None}]
-    device = {"hostname": NAME, "state": "reinstalling", "provisioning_percentage": 12.5, "provisioning_events": steps}
-    assert state_text(device) == f"{NAME} is reinstalling (12 %): Provisioning started"
-    assert state_text({**device, "provisioning_events": None}) == f"{NAME} is reinstalling (12 %)"
-    assert state_text({**device, "state": "active"}) == f"{NAME} is active"
-
-
-def test_all_that_a_create_takes_is_sent_as_it_was_given() -> None:
-    given: dict[str, Any] = {
-        **NEW,
-        "features": {"tpm": "preferred"},
-        "storage": {"disks": []},
-        "ssh_keys": [{"label": "me", "key": "ssh-ed25519 AAAA"}],
-        "spot_instance": False,
-        "spot_price_max": 1.5,
-        "public_ipv4_subnet_size": 30,
-        "private_ipv4_subnet_size": 28,
-        "network_frozen": True,
-        "termination_time": "2027-01-31 18:00",
-        "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28, "ip_reservations": None}],
-        "customdata": {"a": 1},
-    }
-    sent = {
-        "termination_time": "2027-01-31T18:00:00Z",
-        "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28}],
-        "tags": ["own=1"],
-    }
-    assert device_body({**given, "tags": ["ansible-operation=reboot:of-another"]}, ["own=1"]) == {**given, **sent}
-    # Empty is none, and a single metro is a text, which is what every client has sent.
-    assert device_body({"termination_time": "", "hardware_reservation_id": "", "metro": [""]}, []) == {}
-    assert device_body({"metro": ["DA"]}, []) == {"metro": "da"}
-    assert device_body({"metro": ["am", "any"]}, []) == {"metro": ["am", "any"]}
-    new = {**NEW, "operation": "reinstall", "operation_id": "w"}
-    assert device_body(new, [])["tags"] == ["ansible-operation=reinstall:w"]
-
-
 def test_every_option_is_compared_or_used_at_creation_only() -> None:
     """A new option of a create has to have its place in a comparison, or to say that it has none."""
     compared = set(comparable_attributes({}, {}))
@@ -457,14 +352,6 @@ def test_a_device_still_provisioning_is_deleted_when_that_is_over() -> None:
     assert not metal.devices
 
 
-def test_a_device_being_deleted_is_waited_for_and_then_made_anew() -> None:
-    metal = FakeMetal()
-    metal.add(NAME, state="deprovisioning")
-    assert not converge(metal, hostname=NAME, state="absent")["changed"]
-    metal.add(NAME, state="deprovisioning")
-    assert converge(metal, **NEW)["changed"]
-
-
 def test_a_device_that_vanished_is_never_ordered_again() -> None:
     metal = FakeMetal()
     metal.vanishes.add(NAME)
@@ -473,40 +360,6 @@ def test_a_device_that_vanished_is_never_ordered_again() -> None:
     assert error is not None
     assert "Equinix Metal deletes devices whose provisioning fails" in error.message
     assert len(metal.changes) == 1
-
-
-def test_a_device_is_replaced_when_one_of_its_metros_has_another() -> None:
-    metal = FakeMetal()
-    metal.add(NAME)
-    metal.stock = {("am", "c3.small.x86"): 0, ("ny", "c3.small.x86"): 0}
-    order = {**NEW, "metro": ["am", "ny"], "on_drift": "replace"}
-    _result, error = attempt(metal, **order)
-    assert error is not None
-    assert "metro am has no capacity for 1 server" in error.message
-    assert "metro ny has no capacity for 1 server" in error.message
-    assert not metal.changes
-    metal.stock["ny", "c3.small.x86"] = 1
-    assert converge(metal, **order)["device"]["metro"] == "ny"
-    assert not converge(metal, **order)["changed"]
-
-
-def test_the_metro_of_a_new_device_is_foretold_when_there_is_one_to_choose() -> None:
-    for metro, foretold in ((["da"], "da"), (["am", "ny"], None), (["any"], None)):
-        assert converge(FakeMetal(read_only=True), **{**NEW, "metro": metro})["device"]["metro"] == foretold
-
-
-def test_a_device_of_another_project_is_told_as_drift() -> None:
-    metal = FakeMetal()
-    device = metal.add(NAME, project={"href": "/metal/v1/projects/project-2"})
-    given = {"id": device["id"], "locked": True}
-    _result, error = attempt(metal, **given, project_id=PROJECT)
-    assert error is not None
-    assert error.details["fixed"] == {"project_id": {"current": "project-2", "desired": PROJECT}}
-    assert "a device keeps its project" in error.message
-    assert not metal.changes
-    # A project that is that of everything here, and not of the task, says nothing of it.
-    assert converge(metal, **given)["changed"]
-    assert not converge(metal, **given, project_id="project-2")["changed"]
 
 
 @pytest.mark.parametrize("check", [False, True], ids=["", "check"])
@@ -534,14 +387,6 @@ def test_another_is_ordered_only_when_the_one_before_is_deleting() -> None:
     assert [device["plan"]["slug"] for device in metal.devices.values()] == ["m3.small.x86"]
     assert converge(metal, **given)["changed"]
     assert [device["plan"]["slug"] for device in metal.devices.values() if device["state"] != "deprovisioning"] == ["c3.small.x86"]
-
-
-def test_a_deletion_that_did_not_begin_is_requested_again() -> None:
-    metal = FakeMetal()
-    metal.add(NAME)
-    metal.ignored = 5
-    assert converge(metal, hostname=NAME, state="absent")["changed"]
-    assert not metal.devices
 
 
 # --- two runs at the same moment ----------------------------------------------------------------------------------------------
@@ -576,14 +421,6 @@ def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes_and_the_old
     assert {device["id"]: device["state"] for device in metal.devices.values() if device["state"] != "deprovisioning"} == {
         metal.rival: "active"
     }
-
-
-def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:
-    metal = Rival(5)
-    result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == "id-1"
-    assert "duplicates" not in result
-    assert not [call for call in metal.changes if call.startswith("DELETE")]
 
 
 @pytest.mark.parametrize(
@@ -639,13 +476,3 @@ def test_without_waiting_a_second_device_that_cannot_be_deleted_yet_is_told() ->
     module.converge(lambda: Device(metal, module.params, module.warn))
     assert module.result["device"]["id"] == metal.rival
     assert any("id-1" in text and "is billed" in text for text in module.warnings)
-
-
-def test_the_second_device_is_deleted_once_it_can_be_deleted() -> None:
-    metal = Rival(-5)
-    module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN}, metal)
-    module.converge(lambda: Device(metal, module.params))
-    assert module.result["device"]["id"] == metal.rival
-    assert module.result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
-    assert sum("DELETE" in call for call in metal.changes) <= 3
-    assert sum(call.startswith("POST") for call in metal.changes) == 1

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PausedError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DEVICE_SET_OPTIONS, DeviceSet
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
 
 from .fake_metal import BareModule, FakeMetal, Time, hostnames
 
@@ -53,60 +52,12 @@ def attempt(metal: FakeMetal, *machines: dict[str, Any], **given: Any) -> tuple[
     return module, None
 
 
-def test_all_are_created_side_by_side_and_followed_by_one_list_a_look() -> None:
-    metal = FakeMetal()
-    result = converge(metal, *[machine(number) for number in range(20)])
-    assert result["changed"]
-    assert hostnames(result["devices"]) == [f"worker-{number}.demo.metal.test" for number in range(20)]
-    assert {outcome["action"] for outcome in result["outcomes"].values()} == {"created"}
-    assert len(metal.changes) == 20
-    assert len(metal.calls) - 20 <= 5  # two polls, the capacity check, the first list
-    assert all(device["tags"] == TAGS for device in metal.devices.values())
-
-
 def test_given_reservations_are_ordered_before_any_free_ones() -> None:
     metal = FakeMetal()
     reservations = ["next-available", "next-available", GIVEN, "next-available"]
     converge(metal, *[machine(number, hardware_reservation_id=each) for number, each in enumerate(reservations)])
     ordered = [device["hardware_reservation_id"] for device in metal.devices.values()]
     assert ordered == [GIVEN, *["next-available"] * 3]
-
-
-def test_a_second_run_is_one_list() -> None:
-    metal = FakeMetal()
-    converge(metal, machine(0), machine(1))
-    metal.calls.clear()
-    result = converge(metal, machine(0), machine(1))
-    assert not result["changed"]
-    assert metal.calls == ["GET projects/project-1/devices"]
-
-
-def test_one_failed_device_does_not_hide_the_others() -> None:
-    metal = FakeMetal()
-    metal.fails.add("worker-1.demo.metal.test")
-    metal.vanishes.add("worker-2.demo.metal.test")
-    metal.refused["worker-3.demo.metal.test"] = "Plan is odd"
-    module, error = attempt(metal, *[machine(number) for number in range(5)])
-    assert error is not None
-    assert "3 of 5 devices" in error.message
-    assert "Disk not found" in error.message
-    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
-    assert "Plan is odd" in error.message
-    assert sorted(error.details["machines"]) == [f"worker-{number}.demo.metal.test" for number in (1, 2, 3)]
-    outcomes = module.result["outcomes"]
-    assert [outcome["action"] for outcome in outcomes.values()] == ["created", "created", "created", "none", "created"]
-    assert [outcome["error"] is None for outcome in outcomes.values()] == [True, False, False, False, True]
-    assert {device["state"] for device in metal.devices.values() if device["hostname"].startswith(("worker-0", "worker-4"))} == {"active"}
-
-
-def test_a_set_orders_nothing_without_capacity_for_all() -> None:
-    metal = FakeMetal()
-    metal.available = False
-    _module, error = attempt(metal, machine(0), machine(1), machine(2, metro="AM"))
-    assert error is not None
-    assert "metro da has no capacity for 2 servers of plan c3.small.x86" in error.message
-    assert "metro am has no capacity for 1 server" in error.message
-    assert not metal.changes
 
 
 def test_two_devices_of_one_name_are_an_error_with_both_ids() -> None:
@@ -130,16 +81,6 @@ def test_foreign_devices_are_not_changed(state: str) -> None:
     if error:
         assert "has another owner" in error.message
         assert "Rename or delete that device, or add the tags" in error.message
-
-
-def test_immutable_changes_are_refused_with_the_next_step() -> None:
-    metal = FakeMetal()
-    metal.add("worker-0.demo.metal.test", tags=TAGS)
-    _module, error = attempt(metal, machine(0, plan="c3.medium.x86", metro="am"))
-    assert error is not None
-    for text in ("metro is 'da', desired is 'am'", "plan is 'c3.small.x86', desired is 'c3.medium.x86'", "leave the option out"):
-        assert text in error.message
-    assert not metal.changes
 
 
 @pytest.mark.parametrize(
@@ -167,18 +108,6 @@ def test_contradicting_set_options_are_refused_before_any_request(machines: list
     assert not metal.calls
 
 
-@pytest.mark.parametrize("fate", ["before", "after"])
-@pytest.mark.parametrize("hidden", [0, 1])
-def test_a_create_with_a_lost_answer_never_orders_a_second_device(fate: str, hidden: int) -> None:
-    metal = FakeMetal()
-    metal.lost = [fate]
-    metal.hidden = hidden if fate == "before" else 0
-    result = converge(metal, machine(0))
-    assert len(metal.devices) == 1
-    assert result["outcomes"]["worker-0.demo.metal.test"]["action"] == "created"
-    assert len(metal.changes) == (2 if fate == "before" else 1)
-
-
 def test_a_create_that_is_always_lost_is_an_error() -> None:
     metal = FakeMetal()
     metal.lost = ["before"] * 9
@@ -188,30 +117,11 @@ def test_a_create_that_is_always_lost_is_an_error() -> None:
     assert len(metal.changes) == 3
 
 
-def test_check_mode_predicts_and_writes_nothing() -> None:
-    metal = FakeMetal(read_only=True)
-    metal.add("worker-1.demo.metal.test", tags=TAGS)
-    metal.add("worker-2.demo.metal.test", tags=TAGS)
-    result = converge(metal, machine(0), machine(1, tags=["a"]), machine(2))
-    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["created", "updated", "none"]
-    assert list(result["diff"]["after"]) == ["worker-0.demo.metal.test", "worker-1.demo.metal.test"]
-    assert result["diff"]["before"] == {"worker-1.demo.metal.test": {**result["diff"]["after"]["worker-1.demo.metal.test"], "tags": TAGS}}
-    assert result["devices"][0]["id"] is None
-    assert result["devices"][0]["hostname"] == "worker-0.demo.metal.test"
-
-
 def test_no_secret_is_printed() -> None:
     metal = FakeMetal()
     result = converge(metal, machine(0, userdata="#!/bin/sh\nsecret", customdata={"key": "secret"}))
     assert "secret" not in repr(result)
     assert "userdata" in result["diff"]["after"]["worker-0.demo.metal.test"]
-
-
-def test_power_is_switched_when_the_machine_is_ready_for_it() -> None:
-    metal = FakeMetal()
-    result = converge(metal, machine(0, power_state="off"), machine(1))
-    assert [device["state"] for device in result["devices"]] == ["inactive", "active"]
-    assert metal.changes[-1] == "POST devices/id-1/actions power_off" or metal.changes[-1] == "POST devices/id-2/actions power_off"
 
 
 def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() -> None:
@@ -254,11 +164,6 @@ def test_a_device_missing_in_the_list_is_read_before_it_counts_as_deleted(monkey
     result = converge(metal, machines=None, all_owned=True, state="absent")
     assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
     assert not metal.devices
-
-
-def test_a_tag_with_a_comma_is_not_sent_as_a_filter() -> None:
-    assert filter_tag(["rack=1,2", "openshift-role=worker"]) == "openshift-role=worker"
-    assert filter_tag(["rack=1,2"]) is None
 
 
 def test_two_of_one_name_are_both_deleted_with_all_owned() -> None:
@@ -320,15 +225,6 @@ def orders(metal: FakeMetal) -> list[str]:
     return [call.rpartition(" ")[2] for call in metal.changes if call.startswith("POST projects")]
 
 
-def test_machines_that_are_given_by_name_are_alike() -> None:
-    metal = FakeMetal()
-    result = converge(metal, **pool(3), tags=["a"])
-    assert hostnames(result["devices"]) == ["worker-0", "worker-1", "worker-2"]
-    assert all(device["tags"] == [*TAGS, "a"] for device in metal.devices.values())
-    assert not converge(metal, **pool(3))["changed"]
-    assert converge(metal, **pool(4))["outcomes"]["worker-3"]["action"] == "created"
-
-
 def test_what_a_machine_leaves_open_is_as_for_all() -> None:
     metal = FakeMetal()
     converge(metal, {"hostname": "a"}, {"hostname": "b", "metro": "am"}, plan="c3.small.x86", metro="da", operating_system="ubuntu_24_04")
@@ -355,60 +251,12 @@ def test_an_invalid_placement_is_refused_before_any_request(given: dict[str, Any
     assert not metal.calls
 
 
-def test_a_set_is_placed_in_the_first_metro_with_capacity_for_all_and_stays() -> None:
-    metal = FakeMetal()
-    metal.stock = {("da", "c3.small.x86"): 4}
-    result = converge(metal, **pool(5), placement=ANYWHERE)
-    assert places(metal) == {"am": 5}
-    assert metal.calls.count("GET capacity/metros") == 1
-    assert result["notes"] == ["c3.small.x86 in da has no capacity for all devices: 5 ordered as c3.small.x86 in am"]
-    metal.calls.clear()
-    again = converge(metal, **pool(5), placement=ANYWHERE)
-    assert not again["changed"]
-    assert metal.calls == ["GET projects/project-1/devices"]
-    assert {outcome["metro"] for outcome in again["outcomes"].values()} == {"am"}
-
-
 def test_a_placement_of_one_entry_is_the_place() -> None:
     metal = FakeMetal()
     result = converge(metal, **pool(2), placement=[{"metro": "AM", "plan": "m3.large.x86"}])
     assert places(metal) == {"am": 2}
     assert {outcome["plan"] for outcome in result["outcomes"].values()} == {"m3.large.x86"}
     assert not converge(metal, **pool(2), placement=[{"metro": "AM", "plan": "m3.large.x86"}])["changed"]
-
-
-def test_check_mode_reports_the_chosen_metro() -> None:
-    metal = FakeMetal(read_only=True)
-    metal.stock = {("da", "c3.small.x86"): 1, ("am", "c3.small.x86"): 1}
-    result = converge(metal, **pool(2), placement=ANYWHERE)
-    assert [outcome["metro"] for outcome in result["outcomes"].values()] == ["sg", "sg"]
-    assert result["diff"]["after"]["worker-0"]["plan"] == "m3.large.x86"
-
-
-def test_a_set_orders_nothing_without_a_metro_with_capacity_for_all() -> None:
-    metal = FakeMetal()
-    metal.stock = {("da", "c3.small.x86"): 4, ("am", "c3.small.x86"): 4, ("sg", "m3.large.x86"): 0}
-    _module, error = attempt(metal, **pool(5), placement=ANYWHERE)
-    assert error is not None
-    assert "Nothing was ordered" in error.message
-    for metro in ("da", "am"):
-        assert f"metro {metro} has no capacity for 5 servers of plan c3.small.x86: 4 available" in error.message
-    assert "metro sg has no capacity for 5 servers of plan m3.large.x86: 0 available" in error.message
-    known = {(server["metro"], server["quantity"]): server["available"] for server in error.details["servers"]}
-    assert (known["da", 4], known["da", 5], known["sg", 1]) == (True, False, False)
-    assert not metal.changes
-
-
-def test_a_device_is_ordered_in_the_next_metro_when_capacity_ran_out() -> None:
-    metal = FakeMetal()
-    metal.stock = {("da", "c3.small.x86"): 5}
-    metal.taken_after_question = 2
-    result = converge(metal, **pool(5), placement=ANYWHERE)
-    assert places(metal) == {"da": 3, "am": 2}
-    assert len(result["notes"]) == 2
-    assert all("was sold out when it was ordered, ordered as c3.small.x86 in am" in text for text in result["notes"])
-    assert metal.calls.count("GET capacity/metros") == 2
-    assert not converge(metal, **pool(5), placement=ANYWHERE)["changed"]
 
 
 def test_devices_without_capacity_anywhere_are_reported_one_by_one() -> None:
@@ -423,15 +271,6 @@ def test_devices_without_capacity_anywhere_are_reported_one_by_one() -> None:
     assert len(module.result["missing_machines"]) == 2
 
 
-def test_a_spread_counts_existing_devices() -> None:
-    metal = FakeMetal()
-    metal.add("worker-0", tags=TAGS)
-    metal.add("worker-1", tags=TAGS)
-    converge(metal, **pool(6), placement=ANYWHERE, spread=True)
-    assert places(metal) == {"da": 2, "am": 2, "sg": 2}
-    assert not converge(metal, **pool(6), placement=ANYWHERE, spread=True)["changed"]
-
-
 def test_pools_of_one_set_have_their_own_placement() -> None:
     metal = FakeMetal()
     metal.stock = {("da", "c3.small.x86"): 3}
@@ -441,21 +280,6 @@ def test_pools_of_one_set_have_their_own_placement() -> None:
 
 
 # --- failed ones ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("fate", ["fails", "vanishes"])
-def test_a_failed_device_is_replaced_under_its_name(fate: str) -> None:
-    metal = FakeMetal()
-    getattr(metal, fate).add("worker-2")
-    metal.bad_starts = {"worker-2": 1}
-    result = converge(metal, **pool(5), replace_failed=1)
-    assert sorted(hostnames(metal.devices.values())) == [f"worker-{number}" for number in range(5)]
-    assert {device["state"] for device in metal.devices.values()} == {"active"}
-    outcome = result["outcomes"]["worker-2"]
-    assert (outcome["action"], outcome["status"]) == ("created", "ready")
-    assert [len(each["replacements"]) for each in result["outcomes"].values()] == [0, 0, 1, 0, 0]
-    assert "worker-2 is replaced (replacement 1 of 1)" in result["notes"][0]
-    assert len(orders(metal)) == 6
 
 
 def test_replacements_are_limited_for_the_whole_set() -> None:
@@ -480,18 +304,6 @@ def test_an_existing_failed_device_is_replaced(check: bool) -> None:
     assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
     assert result["diff"]["before"]["worker-1"]["state"] == "failed"
     assert metal.changes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
-
-
-def test_an_active_device_whose_machine_stopped_is_replaced() -> None:
-    metal = FakeMetal()
-    for number in range(3):
-        metal.add(f"worker-{number}", tags=TAGS, state="active")
-    metal.stopped.add("worker-1")
-    assert not converge(metal, **pool(3))["changed"], "not without being asked to"
-    result = converge(metal, **pool(3), replace_failed=1)
-    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced", "none"]
-    assert metal.changes == ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"]
-    assert "worker-1 stopped in its installation or first boot: Ignition: no file (00:09:00Z)" in result["notes"][0]
 
 
 def test_a_machine_that_has_joined_is_not_replaced_for_its_events() -> None:
@@ -522,37 +334,7 @@ def test_a_locked_failed_device_is_not_replaced() -> None:
     assert module.result["outcomes"]["worker-0"]["replacements"] == []
 
 
-def test_a_replacement_whose_answer_was_lost_is_ordered_once() -> None:
-    metal = FakeMetal()
-    metal.add("worker-0", tags=TAGS, state="failed")
-    metal.lost = ["after"]
-    converge(metal, **pool(1), replace_failed=1)
-    assert len(orders(metal)) == 1
-    assert [device["state"] for device in metal.devices.values()] == ["active"]
-
-
 # --- enough ---------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_failed_device_is_a_warning_with_a_quorum() -> None:
-    metal = FakeMetal()
-    metal.fails.add("worker-3")
-    module, error = attempt(metal, **pool(5), quorum=4)
-    assert error is None
-    assert module.result["failed_machines"] == ["worker-3"]
-    assert module.result["missing_machines"] == []
-    assert "1 of 5 devices are not in the desired state" in module.warnings[0]
-    assert "The quorum of 4 is reached" in module.warnings[0]
-    assert module.result["outcomes"]["worker-3"]["status"] == "failed"
-
-
-def test_too_few_devices_are_one_error() -> None:
-    metal = FakeMetal()
-    metal.fails |= {"worker-3", "worker-4"}
-    module, error = attempt(metal, **pool(5), quorum=4)
-    assert error is not None
-    assert "2 of 5 devices" in error.message
-    assert not module.warnings
 
 
 def test_remaining_devices_are_waited_for_after_the_quorum() -> None:
@@ -598,13 +380,6 @@ def grown(count: int = 5, **more: Any) -> FakeMetal:
     return metal
 
 
-def test_a_smaller_set_deletes_no_device() -> None:
-    metal = grown()
-    result = converge(metal, **pool(3))
-    assert not result["changed"]
-    assert not metal.changes
-
-
 def test_a_drifted_device_counts_as_existing() -> None:
     metal = grown(2)
     module, error = attempt(metal, {"hostname": "worker-0", "plan": "other"}, {"hostname": "worker-1"}, quorum=1)
@@ -615,22 +390,6 @@ def test_a_drifted_device_counts_as_existing() -> None:
 
 
 # --- drift ----------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("at_once", [1, 2])
-def test_drift_is_replaced_in_batches(at_once: int) -> None:
-    metal = grown(4)
-    given = pool(4, operating_system="debian_12", on_drift="replace", replace_at_once=at_once)
-    result = converge(metal, **given)
-    assert {outcome["action"] for outcome in result["outcomes"].values()} == {"replaced"}
-    changes = [call.split()[0] for call in metal.changes]
-    assert changes[: 2 * at_once].count("DELETE") == at_once
-    most = gone = 0
-    for call in metal.calls:
-        gone += call.startswith("DELETE") - call.startswith("POST projects")
-        most = max(most, gone)
-    assert most <= at_once
-    assert not converge(metal, **given)["changed"]
 
 
 def test_the_next_device_is_replaced_after_the_previous_is_active() -> None:
@@ -666,21 +425,6 @@ def test_no_device_is_deleted_without_capacity_for_replacements() -> None:
     assert not metal.changes
 
 
-def test_check_mode_says_what_would_be_replaced() -> None:
-    metal = grown(2, read_only=True)
-    result = converge(metal, **pool(2, metro="am"), on_drift="replace")
-    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["replaced", "replaced"]
-    assert [side["worker-0"]["metro"] for side in (result["diff"]["before"], result["diff"]["after"])] == ["da", "am"]
-
-
-def test_drift_is_replaced_once_each() -> None:
-    metal = grown(3)
-    module, error = attempt(metal, **pool(3, operating_system="debian_12"), on_drift="replace")
-    assert error is None
-    assert orders(metal) == ["worker-0", "worker-1", "worker-2"]
-    assert {outcome["action"] for outcome in module.result["outcomes"].values()} == {"replaced"}
-
-
 # --- two runs at the same moment ----------------------------------------------------------------------------------------------
 
 
@@ -708,43 +452,3 @@ def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes() -> None:
     assert result["changed"]
     assert all(len(outcome["duplicates"]) == 1 for outcome in result["outcomes"].values())
     assert len(result["notes"]) == 2
-
-
-def test_the_older_of_two_is_kept_and_the_other_is_left_to_who_ordered_it() -> None:
-    metal = Rivals(5)
-    result = converge(metal, machine(0), machine(1))
-    assert [device["description"] for device in result["devices"]] == [None, None]
-    assert not [call for call in metal.changes if call.startswith("DELETE")]
-
-
-def test_without_waiting_one_list_shows_whether_another_run_has_ordered_the_same() -> None:
-    metal = Rivals(-5)
-    metal._move = lambda seen=None: None  # type: ignore[method-assign]
-    _module, error = attempt(metal, machine(0), wait=False)
-    assert error is not None
-    assert "a duplicate of worker-0.demo.metal.test, is not deleted yet" in error.message
-    assert metal.calls[-1].startswith("DELETE")
-
-
-def test_what_another_run_has_ordered_while_a_create_was_paused_is_used() -> None:
-    """A 429 with a pause of a minute: a list before the retry finds what was ordered meanwhile."""
-
-    class Paused(FakeMetal):
-        refusals = 1
-
-        def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-            if path.endswith("/devices") and self.refusals:
-                assert not again, "the client would repeat it without a read"
-                self.refusals -= 1
-                self.add(body["hostname"], tags=TAGS, state="queued")
-                raise PausedError(CollectionError("429"), retries=8)
-            return super().write(method, path, body, doing=doing, again=again)
-
-        write_one = write
-
-    metal = Paused()
-    result = converge(metal, machine(0))
-    assert metal.changes == []
-    assert not result["changed"]
-    assert len(metal.devices) == 1
-    assert result["outcomes"]["worker-0.demo.metal.test"]["action"] == "none"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, StillExistsError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.spot_market_request import (
     SPOT_MARKET_REQUEST_OPTIONS,
     SpotMarketRequest,
@@ -18,7 +18,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hard
     find_hardware_reservations,
     spot_prices,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import delete_once
 from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient
 
 from .fake_metal import query_of
@@ -84,27 +83,6 @@ def hardware(**fields: Any) -> tuple[HardwareReservation, dict[str, Any]]:
     found = {"id": "r", "provisionable": True, "device": None, "project": {"href": "/metal/v1/projects/q"}, **fields}
     params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "r"}
     return HardwareReservation(Api({"hardware-reservations/r": found}), params), found
-
-
-def test_hardware_is_moved_when_nothing_is_on_it() -> None:
-    resource, found = hardware()
-    assert resource.comparable(resource.find() or {}) == {"project_id": "q"}
-    assert resource.blockers(found, resource.desired()) == []
-    assert resource.comparable(resource.update(found, resource.desired())) == {"project_id": "p"}
-
-
-@pytest.mark.parametrize(
-    ("fields", "waits"),
-    [
-        ({"provisionable": False}, True),
-        ({"device": {"id": "d", "state": "deprovisioning"}, "provisionable": False}, True),
-        ({"provisionable": False, "spare": True}, False),
-        ({"provisionable": False, "need_of_service": True}, False),
-    ],
-)
-def test_a_device_waits_for_a_reservation_that_is_being_released(fields: dict[str, Any], waits: bool) -> None:
-    resource, found = hardware(**fields)
-    assert bool(resource.blockers(found, resource.desired())) is waits
 
 
 @pytest.mark.parametrize("device", [{"id": "d", "hostname": "worker-0", "state": "active"}, {"href": "/metal/v1/devices/d"}])
@@ -180,13 +158,6 @@ def test_a_request_is_never_guessed(bids: list[dict[str, Any]], given: dict[str,
         request(bids, **given).find()
 
 
-def test_the_result_of_a_request_has_no_userdata() -> None:
-    device = {"id": "d", "hostname": "s", "state": "active", "userdata": "secret", "root_password": "secret"}
-    resource = request([bid("1", devices=[device])])
-    assert "secret" not in str(resource.find())
-    assert resource.result(resource.find() or {})["devices"] == [{"id": "d", "hostname": "s", "state": "active"}]
-
-
 def test_what_a_request_waits_for() -> None:
     resource = request([])
     assert resource.pending(bid("1")) == [
@@ -202,52 +173,8 @@ def test_what_a_request_waits_for() -> None:
         resource.pending(bid("1", end_at="2020-01-01T00:00:00Z"))
 
 
-def test_the_end_of_a_request_is_that_of_its_devices_by_choice() -> None:
-    device = {"id": "d", "hostname": "s", "state": "deprovisioning"}
-    found = bid("1", devices=[device])
-    kept, ended = (request([found], force_termination=force) for force in (False, True))
-    for resource, path in ((kept, "spot-market-requests/1"), (ended, "spot-market-requests/1?force_termination=true")):
-        client: Any = resource.client
-        assert resource.remaining(found) == ["spot market request for a in DA is not deleted yet"]
-        resource.delete(found)
-        assert client.calls == [f"DELETE {path}"]
-        client.answers = {"devices/d": device}
-    assert kept.remaining(found) == []
-    assert ended.remaining(found) == ["s is deprovisioning"]
-
-
 def test_all_missing_options_of_a_request_are_reported_at_once() -> None:
     with pytest.raises(CollectionError, match=r"4 problems.*devices_min.*devices_max.*max_bid_price.*operating_system"):
         request([], instance_parameters={"plan": "a"}).check_creation()
     with pytest.raises(CollectionError, match=r"devices_min must be 1 to devices_max \(2\), not 3"):
         request([], devices_min=3, devices_max=2, max_bid_price=1).check_creation()
-
-
-def test_a_404_is_accepted_when_a_read_confirms_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
-    client = Api({"vrfs/1": {"id": "1"}})
-    client.deletes = False
-    delete_once(client, "vrfs/2", doing="delete VRF 2")
-    with pytest.raises(NotFoundError, match="the object still exists"):
-        delete_once(client, "vrfs/1", doing="delete VRF 1")
-
-
-@pytest.mark.parametrize(("ignored", "left"), [(0, False), (1, False), (2, True)])
-def test_an_accepted_assignment_is_polled_and_requested_twice(ignored: int, left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource.RECHECK_AFTER_LOST_ANSWER", (0, 0))
-    client = Api({"vrfs/1": {"id": "1"}})
-    client.ignored = ignored
-    if left:
-        with pytest.raises(StillExistsError, match="the API accepted the request twice, but the object still exists"):
-            delete_once(client, "vrfs/1", doing="delete VRF 1")
-    else:
-        delete_once(client, "vrfs/1", doing="delete VRF 1")
-    assert len(client.calls) == min(ignored + 1, 2)
-    assert bool(client.answers) is left
-
-
-def test_a_deleting_assignment_is_not_deleted_again() -> None:
-    client = Api({"metal-gateways/1": {"id": "1", "state": "deleting"}})
-    client.ignored = 1
-    delete_once(client, "metal-gateways/1", doing="delete gateway 1", is_deleting=lambda found: found["state"] == "deleting")
-    assert client.calls == ["DELETE metal-gateways/1"]

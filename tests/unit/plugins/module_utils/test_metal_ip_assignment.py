@@ -154,30 +154,12 @@ def test_an_address_that_does_not_leave_its_device_is_not_put_on_another(monkeyp
         resource.update(client.assignments[0], {"device_id": "c"})
 
 
-def test_with_a_device_the_project_is_the_device_s() -> None:
-    client = Addresses(a="192.0.2.1")
-    client.project = {"href": "/metal/v1/projects/own"}
-    assert assignment(client, address="192.0.2.1", device_id="a").find() is not None
-    assert assignment(client, address="192.0.2.1").find() is not None
-    assert client.listed == ["projects/own/ips", "projects/p/ips"]
-
-
 def test_what_went_with_its_device_is_absent() -> None:
     client = Addresses(a="192.0.2.1")
     for given in ({"address": "192.0.2.1"}, {"ip_reservation_tags": ["y"]}):
         assert assignment(client, **given, device_id="gone", state="absent").find() is None
         with pytest.raises(NotFoundError):
             assignment(client, **given, device_id="gone", state="present").find()
-
-
-def test_an_address_is_not_moved_to_a_device_that_is_not_there() -> None:
-    client = Addresses(a="192.0.2.1")
-    resource = assignment(client, address="192.0.2.1", device_id="gone")
-    with pytest.raises(NotFoundError):
-        resource.find()
-    with pytest.raises(NotFoundError):
-        resource.update(client.assignments[0], {"device_id": "gone"})
-    assert not client.calls
 
 
 BLOCK: dict[str, Any] = {"ip_reservation_tags": ["y"], "device_id": "a"}
@@ -193,20 +175,6 @@ def test_any_address_of_a_block_is_the_one_that_the_device_has_already() -> None
     assert assignment(client, **BLOCK, cidr=31).find() is None
     with pytest.raises(CollectionError, match=r"has 2 addresses of block y: 192.0.2.2/32, 192.0.2.3/32"):
         assignment(client, **BLOCK, state="absent").find()
-
-
-def test_an_address_that_another_took_first_is_followed_by_the_next_free_one() -> None:
-    client = Addresses(b="192.0.2.0")
-    client.raced = {"192.0.2.1", "192.0.2.2", "192.0.2.3"}
-    resource = assignment(client, **BLOCK)
-    assert resource.find() is None
-    resource.create()
-    assert {each["address"] for each in client.assignments if each["assigned_to"]["href"].endswith("/another")} <= {
-        "192.0.2.1",
-        "192.0.2.2",
-        "192.0.2.3",
-    }
-    assert len({each["address"] for each in client.assignments}) == len(client.assignments)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import (
     ask_capacity,
     capacity_with_prices,
-    unavailable,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import (
@@ -101,11 +100,6 @@ def test_an_ambiguous_network_is_an_error(given: dict[str, Any], text: str) -> N
         vlan([*NETWORKS, another], **given).find()
 
 
-def test_deleting_a_network_in_use_names_the_blockers() -> None:
-    with pytest.raises(CollectionError, match="in use by device device-1"):
-        vlan(NETWORKS, id="2").check_deletion(NETWORKS[1])
-
-
 def test_blockers_of_a_network_are_reported_by_name() -> None:
     result = {
         "id": "2",
@@ -170,18 +164,6 @@ def test_blocks_with_the_same_tags_are_distinguished_by_other_options() -> None:
     for given in ({"details": "z"}, {"details": "y"}, {"quantity": 8}):
         with pytest.raises(CollectionError, match="blocks are IP reservation a"):
             block(alike, tags=["a"], **given).find()
-
-
-def test_a_block_with_other_tags_beside_these_is_another() -> None:
-    one: dict[str, Any] = {"id": "1", "type": "public_ipv4", "metro": {"code": "da"}, "cidr": 32, "tags": ["a"], "state": "created"}
-    two: dict[str, Any] = {**one, "id": "2", "tags": ["a", "b"], "details": "x"}
-    assert (block([one, two], tags=["a"]).find() or {})["id"] == "1"
-    assert (block([one, two], tags=["b", "a"]).find() or {})["id"] == "2"
-    assert block([two], tags=["a"]).find() is None
-    # By both marks that were given it is the same, and a tag is to go.
-    assert (block([two], tags=["a"], details="x").find() or {})["id"] == "2"
-    assert block([two], tags=["a"], details="x", state="absent").find() is None
-    assert block([two], tags=["a", "b"], details="y", state="absent").find() is None
 
 
 def test_a_block_of_a_vrf_is_asked_for_by_its_network() -> None:
@@ -254,14 +236,6 @@ def test_a_pending_block_is_waited_for_and_a_denied_one_is_an_error() -> None:
 
 
 ASKED = [{"plan": "c3.small.x86", "metro": "DA", "quantity": 2}]
-
-
-@pytest.mark.parametrize("result", [2, "2"])
-def test_capacity_is_returned_for_each_request(result: Any) -> None:
-    answer = {"servers": [{"plan": "c3.small.x86", "metro": "da", "quantity": result, "available": False}, None]}
-    servers = ask_capacity(Lists([], answer), ASKED)
-    assert servers == [{"plan": "c3.small.x86", "metro": "da", "quantity": 2, "available": False}]
-    assert unavailable(servers) == ["metro da has no capacity for 2 servers of plan c3.small.x86"]
 
 
 def test_a_service_without_the_question_is_no_reason_to_stop_unless_it_was_asked_for_that() -> None:

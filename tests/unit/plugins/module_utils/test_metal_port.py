@@ -168,12 +168,6 @@ def change(switch: Switch, **given: Any) -> dict[str, Any]:
     return resource.comparable(resource.update(found, resource.desired()))
 
 
-def test_a_port_change_takes_all_its_steps() -> None:
-    switch = Switch()
-    assert change(switch, **WANTED) == {"bonded": True, **WANTED}
-    assert switch.calls == ["convert/layer-2", "vlan-assignments/batches", "native-vlan"]
-
-
 @pytest.mark.parametrize("step", ["convert/layer-2", "vlan-assignments/batches", "native-vlan"])
 def test_a_step_with_a_lost_answer_is_checked_and_not_repeated(step: str) -> None:
     switch = Switch()
@@ -199,22 +193,6 @@ def test_vlans_that_had_to_go_come_back_also_when_an_answer_was_lost_meanwhile()
     switch.lost = ["convert/layer-3"]
     assert change(switch, layer2=False)["vlan_ids"] == ["1"]
     assert switch.calls == ["unassign", "convert/layer-3", "assign"]
-
-
-def test_an_interrupted_port_change_reports_its_progress() -> None:
-    switch = Switch()
-    switch.refused = "native-vlan"
-    with pytest.raises(CollectionError, match=r"Done: convert to layer 2; assign VLAN 1, 2\. Not done: make VLAN 2 the") as caught:
-        change(switch, **WANTED)
-    assert caught.value.acted
-    assert caught.value.details["done"] == ["convert to layer 2", "assign VLAN 1, 2"]
-    assert caught.value.details["not_done"] == ["make VLAN 2 the native VLAN"]
-    switch = Switch()
-    switch.refused = "convert/layer-2"
-    with pytest.raises(CollectionError) as caught:
-        change(switch, **WANTED)
-    assert not caught.value.acted
-    assert "Done by then" not in caught.value.message
 
 
 def test_vlans_that_were_off_for_a_moment_are_named_since_only_this_run_knows_them() -> None:

@@ -83,27 +83,6 @@ def test_a_prediction_looks_as_the_service_shows_it() -> None:
     assert predicted == {**Rack.result(RACK), "name": "b", "metro": "am", "owner_id": "u2"}
 
 
-def test_create_sends_what_was_given_and_update_what_changes() -> None:
-    resource, client = rack(name="a", metro="DA", tags=["b", "a", "b"], reason="x")
-    resource.create()
-    resource.update(RACK, {"tags": ["b"]})
-    assert client.writes == [
-        ("POST", "projects/p/racks", {"name": "a", "metro": "da", "tags": ["a", "b"], "reason": "x"}),
-        ("PUT", "racks/1", {"tags": ["a", "b"]}),
-    ]
-    with pytest.raises(CollectionError, match="Cannot create rack 7: to create it, name must be given"):
-        rack(id="7")[0].check_creation()
-
-
-def test_an_unknown_id_is_an_error_unless_it_is_to_be_absent() -> None:
-    assert rack(RACK, id="1")[0].find() == RACK
-    assert rack(id="1", state="absent")[0].find() is None
-    with pytest.raises(CollectionError, match=r"rack 1 does not exist\. To create one, leave id out and set its name"):
-        rack(id="1")[0].find()
-    with pytest.raises(CollectionError, match=r"2 racks are rack a: 1, 2\. Select one by its id"):
-        rack(RACK, {**RACK, "id": "2"}, name="a")[0].find()
-
-
 @pytest.mark.parametrize("named", [{"id": "1"}, {"name": "a"}])
 @pytest.mark.parametrize("state", ["present", "absent"])
 def test_an_object_of_another_owner_is_an_error(named: dict[str, str], state: str) -> None:
@@ -114,13 +93,6 @@ def test_an_object_of_another_owner_is_an_error(named: dict[str, str], state: st
             rack(other, **named, state=state, ownership_tags=["b"])[0].find()
     with pytest.raises(CollectionError, match="to create it, tags must contain the ownership tags b"):
         rack(name="a", tags=["a"], ownership_tags=["a", "b"])[0].check_creation()
-
-
-def test_what_was_deleted_is_gone() -> None:
-    resource, _client = rack(RACK, name="a")
-    assert resource.remaining(RACK) == ["rack a is not deleted yet"]
-    assert resource.delete(RACK) == []
-    assert resource.remaining(RACK) == []
 
 
 @pytest.mark.parametrize(
@@ -136,10 +108,3 @@ def test_drift_is_settled_by_choice(on_drift: str, settled: Any, warned: list[st
     assert settle_drift(resource, RACK, {"metro": "am", "note": "x"}, on_drift, warnings.append) == settled
     assert warnings == warned
     assert settle_drift(resource, RACK, {"note": "x"}, on_drift, warnings.append) == ({"note": "x"}, {})
-
-
-def test_drift_is_refused_with_what_to_do_instead() -> None:
-    resource, _client = rack(name="a", metro="am")
-    with pytest.raises(CollectionError, match="metro is 'da', desired is 'am'; a rack stays in its metro") as caught:
-        settle_drift(resource, RACK, {"metro": "am"}, "fail", lambda _text: None)
-    assert caught.value.details == {"fixed": {"metro": {"current": "da", "desired": "am"}}}

@@ -11,19 +11,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argsp
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     CollectionError,
     LostAnswerError,
-    NotFoundError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import (
     BGP_CONFIG_OPTIONS,
-    BGP_SESSION_OPTIONS,
     BgpConfig,
-    BgpSession,
     find_bgp,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import (
     GATEWAY_OPTIONS,
     Gateway,
-    find_gateways,
     private_size,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import update_once
@@ -134,14 +130,6 @@ def test_all_missing_options_of_a_gateway_are_reported_at_once() -> None:
         gateway(GATEWAYS, id="1").pending({"state": "deleting"})
 
 
-def test_gateways_are_listed_by_what_is_asked() -> None:
-    params: dict[str, Any] = {"project_id": "p", "ids": None, "virtual_network_id": "v2", "ip_reservation_id": "b3"}
-    client: Any = GATEWAYS
-    assert [each["id"] for each in find_gateways(client, params)["metal_gateways"]] == ["3"]
-    everything = dict.fromkeys(params)
-    assert len(find_gateways(client, {**everything, "project_id": "p"})["metal_gateways"]) == 6
-
-
 VRFS = Answers(
     {
         "projects/p/vrfs": [
@@ -171,11 +159,6 @@ def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
     client: Any = VRFS
     options: dict[str, Any] = {"project_id": "p", "ids": None, "names": ["a"], "metro": "DA", "tags": None}
     assert [each["id"] for each in find_vrfs(client, options)["vrfs"]] == ["1"]
-
-
-def test_deleting_a_vrf_in_use_names_the_blockers() -> None:
-    with pytest.raises(CollectionError, match=r"in use by gateway g, IP reservation i \(10\.0\.0\.0/24\)"):
-        vrf(id="3").delete({"id": "3"})
 
 
 def test_ranges_have_one_form() -> None:
@@ -240,41 +223,6 @@ def test_a_configuration_that_was_never_asked_for_is_none() -> None:
 
 
 SESSIONS = [{"id": "4", "address_family": "ipv4"}, {"id": "6", "address_family": "ipv6", "default_route": True}]
-
-
-def session(**params: Any) -> BgpSession:
-    answers = Answers({"devices/d/bgp/sessions": SESSIONS})
-    return BgpSession(answers, given(BGP_SESSION_OPTIONS, **params))
-
-
-def test_sessions_of_both_families_are_told_apart() -> None:
-    assert (session(device_id="d", address_family="ipv4").find() or {})["id"] == "4"
-    assert (session(device_id="d", address_family="ipv6").find() or {})["id"] == "6"
-    assert session(device_id="gone", address_family="ipv4", state="absent").find() is None
-    with pytest.raises(NotFoundError):
-        session(device_id="gone", address_family="ipv4").find()
-    with pytest.raises(CollectionError, match="BGP session 9 does not exist"):
-        session(id="9").find()
-
-
-@pytest.mark.parametrize(
-    ("enable", "current", "enabled"),
-    [(True, {}, [65000]), (True, {**CONFIG, "asn": 65001}, []), (False, {}, [])],
-)
-def test_local_bgp_is_enabled_in_the_project_of_the_device_when_that_has_none(
-    enable: bool, current: dict[str, Any], enabled: list[int]
-) -> None:
-    answers = Answers(
-        {
-            "devices/d": {"id": "d", "project": {"href": "/metal/v1/projects/p"}},
-            "projects/p/bgp-config": current,
-            "devices/d/bgp/sessions": SESSIONS[0],
-        }
-    )
-    options = given(BGP_SESSION_OPTIONS, device_id="d", address_family="ipv4", enable_local_bgp=enable)
-    BgpSession(answers, {**options, "project_id": "another"}).create()
-    assert [body["asn"] for _method, path, body in answers.writes if path == "projects/p/bgp-configs"] == enabled
-    assert answers.writes[-1][:2] == ("POST", "devices/d/bgp/sessions")
 
 
 def test_what_is_read_of_a_device_has_no_password_in_it() -> None:

@@ -78,34 +78,6 @@ def converge(module: Module) -> dict[str, Any]:
     return {**module.result, "changed": module.result["changed"] or module._wrote}
 
 
-def test_what_was_read_without_the_lock_is_read_again() -> None:
-    metal = Locking()
-    result = converge(Module(dict(NEW), metal))
-    assert metal.taken == 1
-    assert result["changed"]
-    assert metal.calls[:2] == ["GET projects/project-1/devices"] * 2
-    assert len(metal.changes) == 1
-
-
-def test_what_another_run_ordered_before_the_lock_was_taken_is_used() -> None:
-    class Late(Module):
-        def meanwhile(self) -> None:
-            self.metal.add(NAME)
-
-    metal = Locking()
-    result = converge(Late(dict(NEW), metal))
-    assert metal.changes == []
-    assert not result["changed"]
-    assert len(metal.devices) == 1
-
-
-def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
-    metal = Locking()
-    metal.add(NAME)
-    assert not converge(Module(dict(NEW), metal))["changed"]
-    assert metal.taken == 0
-
-
 def test_changes_before_the_lock_was_lost_are_reported() -> None:
     metal = Locking()
     metal.lost_after = 1

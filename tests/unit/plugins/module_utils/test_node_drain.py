@@ -26,7 +26,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)
-TIMES = {"grace_period": None, "longest_grace_period": None, "unreachable_grace": 1.0}
 EXISTS = [{"operator": "Exists"}]
 
 
@@ -247,12 +246,6 @@ def drain(cluster: Any, **flags: bool) -> Drain:
     }
     names = ("own_cordon_only", "accept_loss", "uncordon_on_failure", "delete_emptydir_data", "evict_unmanaged")
     return Drain(cluster, {**options, **dict.fromkeys(names, False), **flags})
-
-
-def test_a_node_that_does_not_exist_is_drained() -> None:
-    result: dict[str, Any] = {}
-    drain(Nobody()).carry_out(lambda read, _what: read(patient=True), result, warn=pytest.fail)  # type: ignore[arg-type]
-    assert (result["drained"], result["absent"], result["evicted"]) == (True, ["a"], [])
 
 
 class LosesAnswers(Nobody):

@@ -123,16 +123,6 @@ def test_a_node_belongs_to_the_device_of_its_name(obj: dict[str, Any], machine: 
     assert judge(found, Identities([found], devices), {each.hostname for each in devices}, ["worker-1"]) == verdict
 
 
-def test_the_device_of_a_node_is_recorded_once() -> None:
-    master = node("master-0", {DEVICE: "id-master-0"}, ready="True", master=True, provider_id="equinixmetal://id-master-0")
-    cluster = Cluster(node("worker-1", ready="True"), master)
-    waiting, result = polled(cluster, Metal(MASTER, device("worker-1")), "worker-1", prune=False)
-    assert waiting == []
-    assert cluster.changed == [("worker-1", "uid-worker-1", "id-worker-1", "equinixmetal://id-worker-1")]
-    assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], [])
-    assert result["diff"]["after"] == {"worker-1": "id-worker-1"}
-
-
 @pytest.mark.parametrize(
     ("annotations", "provider_id", "written", "before"),
     [
@@ -174,14 +164,6 @@ def test_nothing_is_written_while_a_device_has_another_name_than_its_node(device
     with pytest.raises(CollectionError, match=r"device id-worker-1 of node worker-1 is named (gpu-box-7|worker-2) at the Metal API"):
         polled(cluster, Metal(MASTER, *devices), "worker-1", "worker-2", "worker-3", prune=prune)
     assert (cluster.changed, cluster.deleted) == ([], [])
-
-
-def test_check_mode_predicts_and_writes_nothing() -> None:
-    cluster = Cluster(node("worker-1"), node("worker-2", ready="True"), read_only=True)
-    _waiting, result = polled(cluster, Metal(MASTER, device("worker-2")), "worker-1")
-    assert (result["recorded"], result["deleted"], result["changed"]) == (["worker-2"], ["worker-1"], True)
-    assert cluster.changed == []
-    assert cluster.deleted == []
 
 
 def test_the_node_of_a_machine_that_is_gone_is_deleted_and_no_other() -> None:

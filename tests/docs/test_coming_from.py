@@ -95,17 +95,6 @@ def option(documented: dict[str, Any], of: str, name: str) -> dict[str, Any]:
     return found
 
 
-def test_the_page_has_what_it_is_made_of() -> None:
-    assert {row.kind for row in ROWS} == {"module", "option", "returned", "host variable", "command", "resource", "gone"}
-    assert len(OPTIONS) > 200
-
-
-def test_links_within_the_page_lead_somewhere() -> None:
-    headings = [line.lstrip("# ").lower() for line in PAGE.splitlines() if line.startswith("#")]
-    anchors = {re.sub(r"[^a-z0-9_ -]", "", heading).replace(" ", "-") for heading in headings}
-    assert set(re.findall(r"\(#([^)]+)\)", PAGE)) <= anchors
-
-
 @pytest.mark.parametrize("row", OPTIONS, ids=lambda row: row.title)
 def test_options(row: Row, documented: dict[str, Any]) -> None:
     assert row.of, "no mark says whose options these are"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from sandbox.openshift.installer import catalogue
@@ -36,10 +35,3 @@ def test_releases_are_those_of_the_sandbox_s_mirror() -> None:
     listed = {release.split(" ")[0]: kubernetes for release, kubernetes in rows("| release | Kubernetes |")}
     versions = (*catalogue.VERSIONS, *catalogue.OKD_VERSIONS)
     assert listed == {version: catalogue.release(version, "x86_64").kubernetes for version in versions}
-
-
-@pytest.mark.parametrize(
-    "file", ["tests/load_balancer/test_kube_vip.py", "tests/awx/controller.py", "tests/cluster/olm.py", "tests/rack/test_rack.py"]
-)
-def test_what_the_page_says_of_tests_exists(file: str) -> None:
-    assert (ROOT / file).is_file()

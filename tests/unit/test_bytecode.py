@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
-
-import pytest
 
 PROGRAM = (
     "import sys, sitecustomize; sitecustomize.FOLDER = sys.argv[2]; sys.path.insert(0, sys.argv[1]); import packed; print(packed.VALUE)"
@@ -28,10 +25,6 @@ def packed(path: Path, value: str) -> Path:
     return path
 
 
-def test_what_tests_start_has_it() -> None:
-    assert str(Path(__file__).resolve().parents[1] / "python") in os.environ["PYTHONPATH"].split(os.pathsep)
-
-
 def test_a_module_is_compiled_once_and_another_source_is_another_module(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     assert imported(packed(tmp_path / "one.zip", "first"), folder) == "first"
@@ -41,20 +34,3 @@ def test_a_module_is_compiled_once_and_another_source_is_another_module(tmp_path
     assert [path.stat().st_ino for path in folder.iterdir()] == [compiled]
     assert imported(packed(tmp_path / "one.zip", "second"), folder) == "second"
     assert len(list(folder.iterdir())) == 2
-
-
-@pytest.mark.parametrize("content", [b"", b"cut off", b"\xe3"], ids=["empty", "text", "truncated"])
-def test_damaged_bytecode_is_written_anew(tmp_path: Path, content: bytes) -> None:
-    folder = tmp_path / "kept"
-    archive = packed(tmp_path / "one.zip", "first")
-    imported(archive, folder)
-    (kept,) = folder.iterdir()
-    good = kept.read_bytes()
-    kept.write_bytes(content)
-    assert imported(archive, folder) == "first"
-    assert kept.read_bytes() == good
-
-
-def test_a_folder_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert imported(packed(tmp_path / "one.zip", "first"), tmp_path / "file" / "kept") == "first"

@@ -37,10 +37,3 @@ def test_the_workflow_runs_what_the_repository_has() -> None:
 def test_links_to_the_repository_are_true_or_absent() -> None:
     galaxy = yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))
     assert not [value for value in galaxy.values() if "example." in str(value) or ".invalid" in str(value)]
-
-
-def test_templates_name_files_that_exist() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.*")]
-    named = {name for text in texts for name in re.findall(r"\bdocs/[\w/.-]+\.md", text)}
-    assert "docs/contributing.md" in named
-    assert [name for name in named if not (ROOT / name).exists()] == []

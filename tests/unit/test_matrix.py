@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 
@@ -28,16 +26,6 @@ def test_every_module_of_the_sample_has_a_contract_test() -> None:
     assert set(matrix.SAMPLE) <= {scenario.title for scenario in CHANGING}
 
 
-def test_versions_are_ordered_by_number(tmp_path: Path) -> None:
-    table = tmp_path / "matrix.toml"
-    entries = ['[[versions]]\nansible-core = "2.9.1"\npython = ["3.11"]\n', '[[versions]]\nansible-core = "2.19.1"\npython = ["3.11"]\n']
-    table.write_text("".join(entries), encoding="utf-8")
-    assert [version.series for version in matrix.read_table(table)] == ["2.9", "2.19"]
-    table.write_text("".join(reversed(entries)), encoding="utf-8")
-    with pytest.raises(ValueError, match="not the oldest version first"):
-        matrix.read_table(table)
-
-
 @pytest.mark.parametrize(
     ("series", "short", "chosen"),
     [((), False, ["2.17", "2.18", "2.19"]), ((), True, ["2.17", "2.19"]), (("2.18",), False, ["2.18"]), (("2.18",), True, ["2.18"])],
@@ -55,26 +43,6 @@ def test_constraints_are_those_of_the_project_with_other_pins() -> None:
     text = "# made\nansible==12.3.0\nansible-core==2.19.14\nansible-lint==26.10.1\nPyYAML==6.0.3\nresolvelib==1.2.1\n"
     limits = matrix.constraints(text, ["ansible-core==2.17.14", "resolvelib==1.0.1"])
     assert limits.splitlines() == ["ansible-lint==26.10.1", "PyYAML==6.0.3", "ansible-core==2.17.14", "resolvelib==1.0.1"]
-
-
-def python_in(folder: Path, name: str, script: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / name
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    program.chmod(0o755)
-    return program
-
-
-def test_python_is_found_on_path_and_in_pyenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    # A shim for a version that pyenv has and does not offer here.
-    python_in(tmp_path / "bin", "python3.97", "exit 127")
-    managed = python_in(tmp_path / "versions" / "3.97.1" / "bin", "python", "echo 3.97")
-    on_path = python_in(tmp_path / "bin", "python3.98", "echo 3.98")
-    assert matrix.find_python(["3.99", "3.98", "3.97"]) == on_path
-    assert matrix.find_python(["3.99", "3.97"]) == managed
-    assert matrix.find_python(["3.99"]) is None
 
 
 def test_the_tests_of_the_short_form_exist() -> None:

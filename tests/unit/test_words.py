@@ -79,30 +79,6 @@ def test_other_words_and_allowed_contexts_are_not_found(found: Found) -> None:
     assert found("\n".join(RIGHT)) == []
 
 
-def test_an_allowed_context_covers_only_itself(found: Found) -> None:
-    assert len(found("odd parity of an odd number\n")) == 1
-
-
-def test_every_wrong_term_of_a_line_is_found(found: Found) -> None:
-    assert len(found("An odd stranger gives back a device\n")) == 3
-
-
-def test_only_checked_paths_are_checked(found: Found) -> None:
-    assert found("A stranger\n", "other/page.md") == []
-    assert len(found("A stranger\n", "other/page.md", "other")) == 1
-
-
-def test_a_path_can_be_left_out(repository: Path, found: Found) -> None:
-    assert found("A stranger\n", "other/page.md", "other", ":!other/page.md") == []
-
-
-def test_files_that_git_ignores_and_links_are_not_checked(repository: Path, found: Found) -> None:
-    (repository / ".gitignore").write_text("*.log\n", encoding="utf-8")
-    (repository / "checked" / "link.md").symlink_to("../other/page.md")
-    (repository / "other" / "page.md").write_text("A stranger\n", encoding="utf-8")
-    assert found("A stranger\n", "checked/run.log") == []
-
-
 def test_a_path_without_files_is_an_error(repository: Path) -> None:
     """A folder that was renamed must not drop out of the check unnoticed."""
     (repository / "lists" / "checked.txt").write_text("checked\nrenamed\n", encoding="utf-8")
@@ -119,24 +95,8 @@ def test_a_malformed_glossary_is_an_error(tmp_path: Path, line: str) -> None:
         check.read_glossary(tmp_path / "glossary.txt")
 
 
-def test_a_glossary_without_phrases_is_a_glossary(repository: Path, found: Found) -> None:
-    (repository / "lists" / "glossary.txt").write_text("odd -> malformed\n", encoding="utf-8")
-    assert len(found("An odd number\n")) == 1
-
-
 def test_misspelled_words_are_found_in_every_file(repository: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert check.check_spelling(repository)
     (repository / "other" / ".hidden.yml").write_text("name: Recieve the token\n", encoding="utf-8")  # codespell:ignore recieve
     assert not check.check_spelling(repository)
     assert capfd.readouterr().out == "other/.hidden.yml:1: Recieve ==> Receive\n"  # codespell:ignore recieve
-
-
-def test_a_failure_of_codespell_is_not_taken_for_clean_texts(repository: Path) -> None:
-    (repository / "lists" / "allowed.txt").write_text("(\n", encoding="utf-8")
-    with pytest.raises(subprocess.CalledProcessError):
-        check.check_terms(repository, repository / "lists")
-
-
-def test_the_lists_of_the_project_can_be_read() -> None:
-    assert check.read_glossary(check.LISTS / "glossary.txt")
-    assert check.listed_files(check.ROOT, list(check.entries(check.LISTS / "checked.txt")))

@@ -37,8 +37,6 @@ class FakeMetal(FakeClient):
         """Host names whose provisioning fails and that are taken back."""
         self.stopped: set[str] = set()
         """Host names whose machine reports that its first boot has failed, while its device is active."""
-        self.bad_starts: dict[str, int] = {}
-        """Host names whose provisioning fails so many times, of those in ``fails`` and ``vanishes``; without a number always."""
         self.refused: dict[str, str] = {}
         """Host names whose creation is answered with 422 and this text."""
         self.lost: list[str] = []
@@ -87,22 +85,16 @@ class FakeMetal(FakeClient):
             state, hostname = device["state"], device["hostname"]
             if state == "queued":
                 device["state"] = "provisioning"
-            elif state == "provisioning" and hostname in self.vanishes and self._starts_badly(hostname):
+            elif state == "provisioning" and hostname in self.vanishes:
                 del self.devices[device["id"]]
             elif state == "provisioning":
-                device["state"] = "failed" if hostname in self.fails and self._starts_badly(hostname) else "active"
+                device["state"] = "failed" if hostname in self.fails else "active"
             elif state in ("powering_off", "powering_on") or (state == "reinstalling" and self.asked):
                 device["state"] = "inactive" if state == "powering_off" else "active"
             elif state == "deprovisioning" and device["id"] in self._just_left:
                 self._just_left.remove(device["id"])
             elif state == "deprovisioning":
                 del self.devices[device["id"]]
-
-    def _starts_badly(self, hostname: str) -> bool:
-        if hostname in self.bad_starts:
-            self.bad_starts[hostname] -= 1
-            return self.bad_starts[hostname] >= 0
-        return True
 
     def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
         # Modules send requests from several threads.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ClusterUnreachableError,
     CollectionError,
 )
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining import approval as joining_file
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.approval import Joining
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import assess
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.watch import Backoff
@@ -181,6 +184,50 @@ def test_a_node_whose_label_is_not_answered_keeps_no_other_from_its_own() -> Non
     assert len(found.poll()) == 2, "both are waited for"
     found.poll()
     assert found.result()["labelled"] == [names[1]]
+
+
+def test_an_unanswered_approval_is_retried_at_the_next_poll() -> None:
+    cluster = Cluster(client(name="bad"))
+    cluster.failing["bad"] = LOST
+    found = joining(cluster)
+    found.poll()
+    assert cluster.answers == ["bad"], "once a poll"
+    del cluster.failing["bad"]
+    found.poll()
+    assert found.result()["approved"] == ["bad"]
+
+
+def test_approvals_are_sent_before_denials_and_a_failed_denial_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    foreign = [client(made("system:node:x"), name=f"x-{number}") for number in range(3)]
+    cluster = Cluster(*foreign, client(name="good"))
+    cluster.failing["x-1"] = FORBIDDEN
+    found = joining(cluster, deny_refused=True)
+    found.poll()
+    assert cluster.answers[0] == "good"
+    assert (found.denied, [entry["name"] for entry in found.result()["refused"]]) == (["x-0", "x-2"], ["x-0", "x-1", "x-2"])
+    assert "could not deny x-1" in next(entry["reason"] for entry in found.result()["refused"] if entry["name"] == "x-1")
+    del cluster.failing["x-1"]
+    now = time.monotonic()
+    monkeypatch.setattr(f"{joining_file.__name__}.time", SimpleNamespace(monotonic=lambda: now + 10))
+    found.poll()
+    assert sorted(found.denied) == ["x-0", "x-1", "x-2"]
+
+
+def test_a_refused_watch_is_reported_only_with_a_refused_list() -> None:
+    found = joining(Cluster(client()))
+    found.poll()
+    refused = ClusterRefusedError("Cannot list the certificate requests: 403", 403)
+    for _time in range(3):
+        found._apply(("all", []))
+        found._apply(refused)
+        found.poll()
+    found._apply(refused)
+    # What the thread that lists the Nodes wakes a sleeper with says nothing of the requests.
+    found._apply(("there", []))
+    with pytest.raises(ClusterRefusedError, match="403"):
+        found.poll()
+    found._apply(("all", []))
+    found.poll()
 
 
 def test_a_kubelet_restarted_in_the_same_second_is_approved() -> None:

@@ -108,32 +108,11 @@ def test_contradicting_set_options_are_refused_before_any_request(machines: list
     assert not metal.calls
 
 
-def test_a_create_that_is_always_lost_is_an_error() -> None:
-    metal = FakeMetal()
-    metal.lost = ["before"] * 9
-    _module, error = attempt(metal, machine(0))
-    assert error is not None
-    assert "lost" in error.message
-    assert len(metal.changes) == 3
-
-
 def test_no_secret_is_printed() -> None:
     metal = FakeMetal()
     result = converge(metal, machine(0, userdata="#!/bin/sh\nsecret", customdata={"key": "secret"}))
     assert "secret" not in repr(result)
     assert "userdata" in result["diff"]["after"]["worker-0.demo.metal.test"]
-
-
-def test_all_owned_are_deleted_and_waited_for_also_those_still_provisioning() -> None:
-    metal = FakeMetal()
-    for state in ("active", "provisioning", "queued", "failed"):
-        metal.add(f"{state}.demo.metal.test", tags=[*TAGS, "x"], state=state)
-    metal.add("other.demo.metal.test", tags=["x"])
-    result = converge(metal, machines=None, all_owned=True, state="absent")
-    assert hostnames(metal.devices.values()) == ["other.demo.metal.test"]
-    assert {outcome["action"] for outcome in result["outcomes"].values()} == {"deleted"}
-    again = converge(metal, machines=None, all_owned=True, state="absent")
-    assert not again["changed"]
 
 
 def test_devices_are_deleted_by_id_whatever_their_names() -> None:
@@ -295,17 +274,6 @@ def test_replacements_are_limited_for_the_whole_set() -> None:
     assert len(metal.devices) == 3  # the last failed ones stay for analysis
 
 
-@pytest.mark.parametrize("check", [False, True])
-def test_an_existing_failed_device_is_replaced(check: bool) -> None:
-    metal = FakeMetal(read_only=check)
-    for number in range(2):
-        metal.add(f"worker-{number}", tags=TAGS, state="failed" if number else "active")
-    result = converge(metal, **pool(2), replace_failed=1)
-    assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
-    assert result["diff"]["before"]["worker-1"]["state"] == "failed"
-    assert metal.changes == ([] if check else ["DELETE devices/id-2", "POST projects/project-1/devices worker-1"])
-
-
 def test_a_machine_that_has_joined_is_not_replaced_for_its_events() -> None:
     """Any program on a node can report one: a node was deleted without a drain, and of a control plane every member."""
     metal = FakeMetal()
@@ -390,20 +358,6 @@ def test_a_drifted_device_counts_as_existing() -> None:
 
 
 # --- drift ----------------------------------------------------------------------------------------------------------------------
-
-
-def test_the_next_device_is_replaced_after_the_previous_is_active() -> None:
-    metal = grown(2)
-    active_at_delete = []
-    delete = metal.delete
-
-    def watched(path: str, **more: Any) -> bool:
-        active_at_delete.append(sum(d["state"] == "active" for d in metal.devices.values() if d["hostname"].startswith("worker-")))
-        return delete(path, **more)
-
-    metal.delete = watched  # type: ignore[method-assign]
-    converge(metal, **pool(2, operating_system="debian_12"), on_drift="replace")
-    assert active_at_delete == [3, 3]  # with worker-9, which is not ours
 
 
 def test_a_failed_replacement_stops_further_replacements() -> None:

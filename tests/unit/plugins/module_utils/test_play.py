@@ -1,10 +1,8 @@
-"""Which ansible-playbook a module belongs to, and whether it still runs: with real processes, and a real ansible-playbook."""
+"""Which ansible-playbook a module belongs to, and whether it still runs: with real processes."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -17,26 +15,6 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import play as play_module
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, find_play, process
-
-ROOT = Path(__file__).resolve().parents[4]
-
-MODULE = """\
-#!/usr/bin/python
-import dataclasses, json, os, time
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import play as play_module
-
-module = AnsibleModule({"dest": {"type": "path"}})
-play = play_module.find_play()
-with open(module.params["dest"] + ".new", "w") as out:
-    json.dump({"pid": os.getpid(), "processes": [each.pid for each in play.processes]}, out)
-os.rename(module.params["dest"] + ".new", module.params["dest"])
-while not play.ended():
-    time.sleep(0.05)
-with open(module.params["dest"] + ".ended", "w") as out:
-    out.write(play.ended())
-module.exit_json()
-"""
 
 
 def until(look: Callable[[], Any], within: float = 60.0) -> Any:
@@ -101,65 +79,6 @@ def test_this_computer_has_an_identity() -> None:
     assert len(play_module.boot_id()) == 36
     assert play_module.pid_namespace().isdecimal()
     assert play_module.boot_time() > 0
-
-
-@contextmanager
-def playing(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, Any], Path]]:
-    """A real ansible-playbook while its module runs: the process, what the module found, and the file of its end."""
-    (folder / "library").mkdir()
-    (folder / "library" / "look.py").write_text(MODULE, encoding="utf-8")
-    dest = folder / "found"
-    task = {"look": {"dest": str(dest)}}
-    play = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": [task]}]
-    (folder / "play.yml").write_text(json.dumps(play), encoding="utf-8")
-    command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", "play.yml"]
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")},
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
-        "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
-        "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
-        "ANSIBLE_REMOTE_TEMP": str(folder / "tmp"),
-    }
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    found: dict[str, Any] = {}
-    try:
-        until(dest.exists)
-        found = json.loads(dest.read_text(encoding="utf-8"))
-        yield process, found, dest.with_name("found.ended")
-    finally:
-        for pid in (process.pid, *found.get("processes", []), *([found["pid"]] if found else [])):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        process.wait()
-
-
-@pytest.mark.parametrize("killed", ["main process", "process group", "worker"])
-def test_a_module_notices_the_end_of_its_play(killed: str, tmp_path: Path) -> None:
-    with playing(tmp_path) as (main, found, ended):
-        worker, play = found["processes"]
-        assert play == main.pid
-        module = process(found["pid"])
-        assert not module.is_gone()
-        # Since ansible-core 2.19.
-        in_a_session_of_its_own = os.getsid(worker) != os.getsid(main.pid)
-        if killed == "process group":
-            os.killpg(main.pid, signal.SIGKILL)
-        else:
-            os.kill(worker if killed == "worker" else main.pid, signal.SIGKILL)
-        if killed == "main process" or (killed == "process group" and in_a_session_of_its_own):
-            # Nothing has ended the module but itself.
-            assert until(lambda: ended.exists() and ended.read_text(encoding="utf-8")) == f"process {main.pid}"
-        until(module.is_gone)
 
 
 def test_a_module_without_a_play_has_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

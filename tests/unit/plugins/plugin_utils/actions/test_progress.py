@@ -320,13 +320,14 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["fork", "unknown version of ansible-core"])
-def test_a_module_that_waits_ends_with_its_killed_play(is_known: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kill", [os.kill, os.killpg], ids=["main process", "process group"])
+def test_a_module_that_waits_ends_with_its_killed_play(kill: Callable[[int, int], None], is_known: bool, tmp_path: Path) -> None:
     with playing(tmp_path, is_known=is_known, wait_timeout=86400, wait_interval=3600) as run:
         assert run.stdout is not None
         assert any("waiting since" in line for line in run.stdout)
         left = descendants(run.pid)
         assert len(left) > 1
-        os.kill(run.pid, signal.SIGKILL)
+        kill(run.pid, signal.SIGKILL)
         run.wait()
         deadline = time.monotonic() + 30
         while running := [pid for pid in left if is_running(pid)]:

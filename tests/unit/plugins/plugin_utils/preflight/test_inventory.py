@@ -9,7 +9,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.inventory import variables
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import REFUSED_DEVICE_OPTIONS, VARIABLES
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 HOSTS = {
     "bootstrap": ["bootstrap-0"],
@@ -54,44 +54,9 @@ def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], whe
     assert found({"metal_plann": hosts}) == ("failed", f"unknown variable metal_plann ({where}), did you mean metal_plan?")
 
 
-def test_one_pool_of_all_workers_is_named_rather_than_the_workers() -> None:
-    hosts = {**HOSTS, "workers": ["worker-0", "worker-1"]}
-    assert found({"metal_plann": hosts["workers"]}, hosts) == (
-        "failed",
-        "unknown variable metal_plann (group worker), did you mean metal_plan?",
-    )
-
-
 def test_a_variable_of_all_hosts_is_reported_once() -> None:
     every = [host for hosts in HOSTS.values() for host in hosts]
     assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "unknown variable metal_plann, did you mean metal_plan?")
-
-
-@pytest.mark.parametrize(
-    ("name", "suggestion"),
-    [("openshift_colour", ""), ("metal_spot_price", ", did you mean metal_spot_price_max?")],
-)
-def test_a_variable_that_nothing_reads_is_a_warning(name: str, suggestion: str) -> None:
-    assert found({name: ["worker-0"]}) == (
-        "warning",
-        f"0 variables of the collection set; not used by the collection: {name} (host worker-0){suggestion}",
-    )
-    assert found({}, given=(name,)) == ("warning", f"0 variables of the collection set; not used by the collection: {name}{suggestion}")
-
-
-@pytest.mark.parametrize("name", REFUSED_DEVICE_OPTIONS)
-def test_a_device_option_that_the_roles_set_is_refused_by_name(name: str) -> None:
-    reason = REFUSED_DEVICE_OPTIONS[name]
-    assert found({f"metal_{name}": ["infra-0", "infra-1"]}) == ("failed", f"metal_{name} (group infra) cannot be set: {reason}")
-    assert found({}, given=(f"metal_{name}",)) == ("failed", f"metal_{name} cannot be set: {reason}")
-
-
-def test_a_variable_of_the_run_is_refused_on_a_group() -> None:
-    text = "openshift_worker_quorum (group infra) is read for all hosts only, so this value has no effect"
-    misplaced = {"openshift_worker_quorum": ["infra-0", "infra-1"]}
-    assert found({}, misplaced=misplaced) == ("failed", text)
-    # Set for all hosts, every host has it too.
-    assert found({}, misplaced=misplaced, given=("openshift_worker_quorum",))[0] == "passed"
 
 
 def test_the_nearest_name_is_searched_once_for_any_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:

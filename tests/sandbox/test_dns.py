@@ -5,13 +5,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
-import os
 import random
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -199,46 +194,3 @@ async def test_spoilt_messages_are_answered_or_dropped(server: Server, tmp_path:
         assert (await ask(server, ORIGIN, "SOA")).answer
     again = DynamicZone(ORIGIN, tmp_path / "zone", keyring("sandbox", SECRET))
     assert again.records() == server.zone.records()
-
-
-async def test_community_general_nsupdate(server: Server, tmp_path: Path) -> None:
-    """The module a playbook uses, run as Ansible runs it; twice, since its second run must see what it wrote."""
-
-    def run(**changed: object) -> dict[str, object]:
-        options = {
-            "server": server.address,
-            "port": server.port,
-            "key_name": "sandbox",
-            "key_secret": SECRET,
-            "key_algorithm": "hmac-sha256",
-            "zone": ORIGIN,
-            "record": "api.demo",
-            "type": "A",
-            "ttl": 60,
-            "value": ["127.64.0.2", "127.64.0.3"],
-            **changed,
-        }
-        done = subprocess.run(
-            [str(Path(sys.executable).parent / "ansible"), "localhost", "-m", "community.general.nsupdate", "-a", json.dumps(options)],
-            env={
-                **os.environ,
-                "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.minimal",
-                "ANSIBLE_LOCAL_TEMP": str(tmp_path),
-                "ANSIBLE_REMOTE_TEMP": str(tmp_path),
-                "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
-            },
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert "{" in done.stdout, done.stderr
-        text = done.stdout[done.stdout.index("=> {") + 3 :]
-        result: dict[str, object] = json.loads(text)
-        return result
-
-    assert (await asyncio.to_thread(run))["changed"] is True
-    assert addresses(await ask(server, "api.demo.metal.test")) == ["127.64.0.2", "127.64.0.3"]
-    assert (await asyncio.to_thread(run))["changed"] is False
-    assert "key" in str((await asyncio.to_thread(run, key_name="stranger", value=["127.64.0.9"]))["msg"]).lower()

@@ -15,17 +15,15 @@ import signal
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import Clusters, pki
-from sandbox.openshift.api import CSRS, NODES, APIError, ClusterAPI, Object
+from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.ingress import CONTROLLER, DEPLOYMENT
 from sandbox.openshift.resources import (
     BOOTSTRAP_STATUS,
@@ -36,7 +34,6 @@ from sandbox.openshift.resources import (
     condition_of,
     is_ready,
 )
-from sandbox.openshift.workloads import STOPS_AFTER
 from tests.sandbox.openshift.conftest import NODES_RECORD
 
 if TYPE_CHECKING:
@@ -287,43 +284,6 @@ async def test_a_client_with_the_token_may_only_file_csrs(lab: Lab) -> None:
     assert not left.get("status")
 
 
-@pytest.mark.parametrize(
-    ("name", "signer"),
-    [
-        ("api.demo.metal.test", "kube-apiserver-lb-signer"),
-        ("api-int.demo.metal.test", "kube-apiserver-lb-signer"),
-        ("kubernetes.default.svc", "kube-apiserver-service-network-signer"),
-        ("localhost", "kube-apiserver-localhost-signer"),
-    ],
-)
-async def test_the_api_has_a_certificate_for_each_of_its_names(lab: Lab, name: str, signer: str) -> None:
-    endpoint, trusted = lab.cluster.control_plane.endpoint, ssl.create_default_context(cadata=lab.assets.certificate(signer).decode())
-    assert endpoint is not None
-
-    def shake_hands() -> None:
-        with socket.create_connection(endpoint, timeout=10) as connection, trusted.wrap_socket(connection, server_hostname=name):
-            pass
-
-    await asyncio.to_thread(shake_hands)
-
-
-async def test_the_kubelets_of_the_bootstrap_are_the_node_bootstrapper(lab: Lab, tmp_path: Path) -> None:
-    kubeconfig = yaml.safe_load(lab.assets.files["auth/kubeconfig-kubelet"])
-    user, cluster = kubeconfig["users"][0]["user"], kubeconfig["clusters"][0]["cluster"]
-    files = tmp_path / "kubelet.crt", tmp_path / "kubelet.key"
-    for path, field in zip(files, ("client-certificate-data", "client-key-data"), strict=True):
-        path.write_bytes(base64.b64decode(user[field]))
-    endpoint = lab.cluster.control_plane.endpoint
-    assert endpoint is not None
-    trusted = base64.b64decode(cluster["certificate-authority-data"])
-    url, server = f"https://{endpoint[0]}:{endpoint[1]}", "api-int.demo.metal.test"
-    async with ClusterAPI(url, server_name=server, ca_pem=trusted, cert=files) as api:
-        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        told = await api.create("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
-    assert told["status"]["userInfo"]["username"] == BOOTSTRAPPER
-    assert cluster["server"] == "https://api-int.demo.metal.test:6443"
-
-
 def _router(lab: Lab, port: int, host: str, path: str = "/") -> httpx.Response:
     """Ask the router on worker-0, trusting the ingress operator's CA."""
     address, scheme = lab.machines["worker-0"].hardware.address, "https" if port == 443 else "http"
@@ -486,147 +446,6 @@ async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventual
     await eventually(pending, what="the pool's spec names its newest config")
     await lab.cluster.api.patch(path, {"spec": {"paused": False}})
     await eventually(updated, what="the pool's status has its newest config")
-
-
-async def test_pods_leave_a_cordoned_node_when_their_budget_lets_them(lab: Lab, eventually: Eventually) -> None:
-    api, labels = lab.cluster.api, {"app": "web"}
-    namespace = "/api/v1/namespaces/default"
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web"}], "terminationGracePeriodSeconds": 1}}
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web"},
-        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod},
-    }
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
-    }
-    await api.apply("/apis/apps/v1/namespaces/default/deployments/web", deployment)
-    await api.apply("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web", budget)
-
-    async def running() -> Object | None:
-        pods = [item for item in await api.items(f"{namespace}/pods") if item["status"]["phase"] == "Running"]
-        current = await api.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web")
-        healthy = ((current or {}).get("status") or {}).get("currentHealthy") == 1
-        return pods[0] if len(pods) == 1 and healthy else None
-
-    first = await eventually(running)
-    assert first["spec"]["nodeName"] == "worker-0.demo.metal.test"
-    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": True}})
-    name = first["metadata"]["name"]
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": "default"}}
-    with pytest.raises(APIError, match="disruption budget") as refused:
-        await api.create(f"{namespace}/pods/{name}/eviction", eviction)
-    assert refused.value.status == 429
-    await api.delete("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web")
-    await api.create(f"{namespace}/pods/{name}/eviction", eviction)
-
-    async def gone() -> bool:
-        return await api.get(f"{namespace}/pods/{name}") is None
-
-    await eventually(gone)
-    left = await api.items(f"{namespace}/pods")
-    assert [item["spec"].get("nodeName") for item in left] == [None], "nowhere else to go"
-    await api.delete("/apis/apps/v1/namespaces/default/deployments/web")
-    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": None}})
-
-
-def _pod(name: str, grace: int, **annotations: str) -> Object:
-    """A pod without a controller for worker-0."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "annotations": annotations},
-        "spec": {
-            "nodeName": "worker-0.demo.metal.test",
-            "terminationGracePeriodSeconds": grace,
-            "containers": [{"name": name, "image": name}],
-        },
-    }
-
-
-async def test_a_pod_ends_when_its_containers_have_stopped(lab: Lab, eventually: Eventually) -> None:
-    """By default containers need their whole grace period; an annotation says otherwise, and one that never stops is never gone."""
-    api, pods = lab.cluster.api, "/api/v1/namespaces/default/pods"
-    day = 24 * 3600
-    for pod in (
-        _pod("patient", day),
-        _pod("quick", day, **{STOPS_AFTER: "1"}),
-        _pod("stuck", 0, **{STOPS_AFTER: "never"}),
-        _pod("finished", day),
-    ):
-        await api.create(pods, pod)
-
-    async def running() -> bool:
-        return all(item["status"]["phase"] == "Running" for item in await api.items(pods))
-
-    await eventually(running, what="all pods run")
-    await api.patch(f"{pods}/finished/status", {"status": {"phase": "Succeeded"}})
-    for name in ("patient", "quick", "stuck", "finished"):
-        await api.delete(f"{pods}/{name}", grace_seconds=1 if name == "stuck" else None)
-
-    async def left() -> bool:
-        return sorted(item["metadata"]["name"] for item in await api.items(pods)) == ["patient", "stuck"]
-
-    await eventually(left, what="what stops sooner is gone")
-    # Another request shortens the grace period, and a kubelet heeds it.
-    await api.delete(f"{pods}/patient", grace_seconds=1)
-
-    async def only_the_stuck_one() -> bool:
-        return [item["metadata"]["name"] for item in await api.items(pods)] == ["stuck"]
-
-    await eventually(only_the_stuck_one)
-    await api.delete(f"{pods}/stuck", grace_seconds=0)
-    await eventually(lambda: _none_left(lab), what="a forced deletion asks no kubelet")
-
-
-async def _none_left(lab: Lab) -> bool:
-    return not await lab.cluster.api.items("/api/v1/namespaces/default/pods")
-
-
-async def test_daemon_sets_and_stateful_sets_run(lab: Lab, eventually: Eventually) -> None:
-    """A daemon set has a pod on a cordoned node too; the pod of a stateful set comes back under its name."""
-    api, pods = lab.cluster.api, "/api/v1/namespaces/default/pods"
-    template = {"spec": {"containers": [{"name": "x", "image": "x"}], "terminationGracePeriodSeconds": 1}}
-    for kind, plural, spec in (("DaemonSet", "daemonsets", {}), ("StatefulSet", "statefulsets", {"replicas": 1, "serviceName": "x"})):
-        labels = {"app": kind.lower()}
-        await api.apply(
-            f"/apis/apps/v1/namespaces/default/{plural}/{kind.lower()}",
-            {
-                "apiVersion": "apps/v1",
-                "kind": kind,
-                "metadata": {"name": kind.lower()},
-                "spec": {**spec, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, **template}},
-            },
-        )
-
-    async def uids() -> dict[str, str] | None:
-        found = await api.items(pods)
-        placed = {item["metadata"]["labels"]["app"]: item["metadata"]["uid"] for item in found if item["status"]["phase"] == "Running"}
-        return placed if placed.keys() == {"daemonset", "statefulset"} else None
-
-    before = await eventually(uids)
-    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": True}})
-    daemon = next(item for item in await api.items(pods) if item["metadata"]["labels"]["app"] == "daemonset")
-    for name in (daemon["metadata"]["name"], "statefulset-0"):
-        await api.delete(f"{pods}/{name}")
-
-    async def replaced() -> bool:
-        found = {item["metadata"]["labels"]["app"]: item for item in await api.items(pods)}
-        others = {app for app, item in found.items() if item["metadata"]["uid"] != before[app]}
-        return others == {"daemonset", "statefulset"} and found["daemonset"]["status"]["phase"] == "Running"
-
-    await eventually(replaced, what="both have pods again")
-    waiting = await api.get(f"{pods}/statefulset-0")
-    assert waiting is not None
-    assert "nodeName" not in waiting["spec"], "it waits for a node that takes it"
-    for plural in ("daemonsets", "statefulsets"):
-        await api.delete(f"/apis/apps/v1/namespaces/default/{plural}/{plural[:-1]}")
-    await api.patch(f"{NODES}/worker-0.demo.metal.test", {"spec": {"unschedulable": None}})
-    await eventually(lambda: _none_left(lab))
 
 
 async def test_node_roles_cannot_be_taken_by_a_node(lab: Lab) -> None:

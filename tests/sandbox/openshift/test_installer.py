@@ -201,9 +201,6 @@ def test_changed_manifests_make_new_configs_with_the_old_keys(copied: Path, caps
 # --- Ignition --------------------------------------------------------------------------------------------------------------
 
 
-API_SIGNERS = ("kube-apiserver-localhost-signer", "kube-apiserver-service-network-signer", "kube-apiserver-lb-signer")
-
-
 # --- certificates ------------------------------------------------------------------------------------------------------------
 
 DAY, YEAR, DECADE = timedelta(days=1), timedelta(days=365), timedelta(days=3650)
@@ -503,8 +500,6 @@ def conditions(**status: str) -> dict[str, Any]:
     }
 
 
-STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
-ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 INGRESS = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
@@ -513,65 +508,6 @@ CONSOLE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/conso
 
 def operator(name: str, **status: str) -> dict[str, Any]:
     return {"metadata": {"name": name}} | conditions(**status)
-
-
-def messages(text: str) -> list[str]:
-    return [line.partition("msg=")[2] for line in text.splitlines()]
-
-
-def test_bootstrap_complete_step_by_step(cluster: Cluster, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def turn(count: int) -> None:
-        steps: dict[int, tuple[str, Any]] = {
-            3: ("/version", {"gitVersion": "v1.33.11"}),
-            6: (STATUS, {"data": {"status": "progressing"}}),
-            8: (STATUS, {"data": {"status": "complete"}}),
-            11: (ETCD, conditions(EtcdBootstrapMemberRemoved="False")),
-            13: (ETCD, conditions(EtcdBootstrapMemberRemoved="True")),
-        }
-        if count in steps:
-            path, answer = steps[count]
-            cluster.answers[path] = answer
-
-    cluster.turn = turn
-    assert run(copied, "wait-for", "bootstrap-complete", "--log-level", "debug") == 0
-    found = [message for message in messages(capsys.readouterr().err) if not message.startswith(("OpenShift Inst", "Built from"))]
-    assert found[0].startswith("Waiting up to 20m0s (until ")
-    assert found[0].endswith(f" for the Kubernetes API at https://127.0.0.1:{cluster.port}...")
-    assert found[1] == "API v1.33.11 up"
-    assert found[2].startswith("Waiting up to 45m0s (until ")
-    assert found[3:-1] == [
-        "Bootstrap status: progressing",
-        "Bootstrap status: complete",
-        "Waiting for the bootstrap etcd member to be removed...",
-        "Bootstrap etcd member has been removed",
-        "It is now safe to remove the bootstrap resources",
-    ]
-    assert found[-1].startswith("Time elapsed: ")
-    assert run(copied, "wait-for", "bootstrap-complete") == 0  # any number of times
-
-
-def test_bootstrap_without_an_api(copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    Cluster(port=port).point_at(copied)
-    monkeypatch.setenv("SANDBOX_INSTALLER_SPEED", "6000")
-    assert run(copied, "wait-for", "bootstrap-complete") == 5
-    found = messages(capsys.readouterr().err)
-    assert found[1].startswith("Attempted to gather ClusterOperator status after wait failure: ")
-    assert found[2:4] == ["Use the following commands to gather logs from the cluster", "openshift-install gather bootstrap --help"]
-    assert found[4].startswith(f'Bootstrap failed to complete: Get "https://127.0.0.1:{port}/version": ')
-    assert found[5].startswith("Failed waiting for Kubernetes API. This error usually happens when")
-
-
-def test_the_name_in_the_certificate_is_checked(
-    cluster: Cluster, copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster.answers["/version"] = {"gitVersion": "v1.33.11"}
-    cluster.point_at(copied, **{"tls-server-name": "api.other.metal.test"})
-    monkeypatch.setenv("SANDBOX_INSTALLER_SPEED", "20000")
-    assert run(copied, "wait-for", "bootstrap-complete") == 5
-    assert cluster.asked == []
-    assert "certificate verify failed" in capsys.readouterr().err
 
 
 def ready(cluster: Cluster, authority: str) -> None:
@@ -589,40 +525,6 @@ def ready(cluster: Cluster, authority: str) -> None:
 @pytest.fixture
 def steady(cluster: Cluster, copied: Path) -> None:
     ready(cluster, files_of(copied / "bootstrap.ign")["/opt/openshift/tls/root-ca.crt"].decode())
-
-
-def test_install_complete(cluster: Cluster, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ca = files_of(copied / "bootstrap.ign")["/opt/openshift/tls/aggregator-signer.crt"].decode()
-    ready(cluster, ca)
-    cluster.answers[CLUSTER_VERSION] = conditions(Available="False", Failing="False", Progressing="True")
-    kubeconfig = copied / "auth" / "kubeconfig"
-
-    def turn(count: int) -> None:
-        if count == 3:
-            cluster.answers[CLUSTER_VERSION] = conditions(Available="True", Failing="False", Progressing="False")
-
-    cluster.turn = turn
-    assert run(copied, "wait-for", "install-complete", "--log-level", "debug") == 0
-    found = messages(capsys.readouterr().err)
-    assert "Still waiting for the cluster to initialize: about Progressing" in found
-    for text in (
-        "All cluster operators have completed progressing",
-        "Checking to see if there is a route at openshift-console/console...",
-        "Install complete!",
-        "To access the cluster as the system:admin user when using 'oc', run",
-        f"    export KUBECONFIG={kubeconfig}",
-        "Access the OpenShift web-console here: https://console.apps.demo.metal.test",
-    ):
-        assert text in found
-    password = (copied / "auth" / "kubeadmin-password").read_text(encoding="utf-8")
-    assert f'Login to the console with user: "kubeadmin", and password: "{password}"' in found
-    assert password in (copied / ".openshift_install.log").read_text(encoding="utf-8")
-    once = kubeconfig.read_bytes()
-    trusted = base64.b64decode(yaml.safe_load(once)["clusters"][0]["cluster"]["certificate-authority-data"])
-    assert len(x509.load_pem_x509_certificates(trusted)) == len(API_SIGNERS) + 1
-    assert ca.encode().strip() in trusted
-    assert run(copied, "wait-for", "install-complete") == 0
-    assert kubeconfig.read_bytes() == once
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
-import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -167,48 +165,6 @@ async def test_medium_that_cannot_be_fetched_is_refused(rack: _Rack) -> None:
     assert answer.status_code == 400
     assert "404" in answer.text
     assert (await rack.get(ONE, "/VirtualMedia/Cd"))["Inserted"] is False
-
-
-async def test_killed_emulator_leaves_no_machine_and_forgets_no_setting(rack: _Rack, media: tuple[Path, str]) -> None:
-    write_cd(media[0] / "cd.iso", "BOOTED CD", "halt")
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    await rack.reset(ONE, "On")
-    await rack.insert(ONE, "cd.iso")
-    await rack.set_boot(ONE, "Cd", "Once")
-    await rack.wait_for_lines(ONE, bool)
-    pid = rack.rack.pid
-    assert pid is not None
-    assert _qemus(rack, ONE)
-    os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + WITHIN
-    while _qemus(rack, ONE) or rack.rack.pid in (None, pid):
-        assert time.monotonic() < deadline, "the machine still runs, or the emulator was not started again"
-        await asyncio.sleep(0.05)
-    await rack.rack.start()
-    assert (await rack.power(ONE), await rack.boot(ONE)) == ("Off", ("Cd", "Once"))
-    assert (await rack.get(ONE, "/VirtualMedia/Cd"))["Inserted"] is True
-    await rack.reset(ONE, "On")
-    await rack.wait_for_lines(ONE, lambda lines: lines == ["BOOTED DISK", "BOOTED CD"])
-
-
-async def test_unreachable_bmc_does_not_answer_and_its_machine_goes_on(rack: _Rack) -> None:
-    write_disk(_disk(rack, ONE), "BOOTED DISK", "halt")
-    await rack.reset(ONE, "On")
-    rack.rack.unreachable("one")
-    with pytest.raises(httpx.ReadTimeout):
-        await rack.client.get(ONE.system, timeout=1)
-    with pytest.raises(httpx.ReadTimeout):
-        await rack.client.get(f"/redfish/v1/Managers/{ONE.uuid}", timeout=1)
-    assert await rack.power(TWO) == "Off"
-    waiting = asyncio.create_task(rack.client.get(ONE.system))
-    await rack.wait_for_lines(ONE, bool)
-    rack.rack.unreachable("one", "close")
-    with pytest.raises(httpx.HTTPError):
-        await waiting
-    with pytest.raises(httpx.RemoteProtocolError):
-        await rack.client.get(ONE.system)
-    rack.rack.reachable("one")
-    assert await rack.power(ONE) == "On"
 
 
 async def test_machine_that_is_not_there_is_told(rack: _Rack) -> None:

@@ -198,9 +198,6 @@ def test_changed_manifests_make_new_configs_with_the_old_keys(copied: Path, caps
     assert after == before
 
 
-# --- Ignition --------------------------------------------------------------------------------------------------------------
-
-
 # --- certificates ------------------------------------------------------------------------------------------------------------
 
 DAY, YEAR, DECADE = timedelta(days=1), timedelta(days=365), timedelta(days=3650)
@@ -423,9 +420,6 @@ def test_unknown_fields_are_warned_about_or_refused(
     warned = capsys.readouterr().err
     assert "level=warning msg=failed to parse first occurrence of unknown field: failed to unmarshal install-config.yaml: " in warned
     assert all(b"flavour" not in path.read_bytes() for path in (tmp_path / "manifests").iterdir())
-
-
-# --- the other commands ----------------------------------------------------------------------------------------------------------
 
 
 # --- waiting, against a real HTTPS server -------------------------------------------------------------------------------------------

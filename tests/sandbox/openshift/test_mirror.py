@@ -158,9 +158,3 @@ async def test_a_damaged_download_is_seen(tmp_path: Path) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE) as asking:
         got = (await asking.get(f"{CLIENTS}/stable/openshift-install-linux.tar.gz")).content
         assert hashlib.sha256(got).hexdigest() not in (await asking.get(f"{CLIENTS}/stable/sha256sum.txt")).text
-
-
-# --- boot images -----------------------------------------------------------------------------------------------------------
-
-
-# --- the installer in it -----------------------------------------------------------------------------------------------------

@@ -541,9 +541,6 @@ def test_breaking_a_lock_waits_for_the_requests_of_its_run(networks: Networks, t
     assert networks.networks == {}
 
 
-# --- at the same moment ---------------------------------------------------------------------------------------------------------
-
-
 # --- the run's file -------------------------------------------------------------------------------------------------------------
 
 
@@ -629,6 +626,3 @@ def test_a_lock_is_read_as_it_was_written() -> None:
     assert read.holder.process == holder.process
     assert read.holder.user == "nal the 2nd @host"
     assert len(read.holder.operation) == lock_record.LONGEST
-
-
-# --- the gate -------------------------------------------------------------------------------------------------------------------

@@ -151,7 +151,8 @@ async def test_a_large_answer_is_made_once_for_each_state_of_the_zone(server: Se
             assert all(answer.flags & dns.flags.TC for answer in answers)
     server.zone.answer(b"\0" * 12, tcp=tcp)
     for number in range(400):
-        query = dns.message.make_query("nodes.demo.metal.test", "A", use_edns=0, options=[dns.edns.GenericOption(65001, b"%d" % number)])
+        option = dns.edns.GenericOption(dns.edns.OptionType.make(65001), b"%d" % number)
+        query = dns.message.make_query("nodes.demo.metal.test", "A", use_edns=0, options=[option])
         server.zone.answer(query.to_wire(), tcp=tcp)
     assert len(server.zone._large) <= 256
 

@@ -158,6 +158,13 @@ def test_a_request_is_never_guessed(bids: list[dict[str, Any]], given: dict[str,
         request(bids, **given).find()
 
 
+def test_the_result_of_a_request_has_no_userdata() -> None:
+    device = {"id": "d", "hostname": "s", "state": "active", "userdata": "secret", "root_password": "secret"}
+    resource = request([bid("1", devices=[device])])
+    assert "secret" not in str(resource.find())
+    assert resource.result(resource.find() or {})["devices"] == [{"id": "d", "hostname": "s", "state": "active"}]
+
+
 def test_what_a_request_waits_for() -> None:
     resource = request([])
     assert resource.pending(bid("1")) == [

@@ -28,6 +28,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     OWNERSHIP,
     Resource,
     fail_if_unidentified,
+    has_tags,
     identified_by_tags,
     only_one,
 )
@@ -142,7 +143,7 @@ class IpReservation(Resource):
         if params["metro"] and metro_code(block) != params["metro"].lower():
             return False
         if params["tags"]:
-            return set(params["tags"]) <= set(block.get("tags") or [])
+            return has_tags(block, params)
         return bool(params["details"]) and bool(block.get("details") == params["details"])
 
     def _narrowed(self, same: list[Found]) -> list[Found]:

@@ -384,6 +384,11 @@ def is_gone(error: MetalError) -> bool:
     return isinstance(error, NotFoundError) or (isinstance(error, DeniedError) and error.status == 403)
 
 
+def has_tags(item: Found, params: Mapping[str, Any]) -> bool:
+    """Return whether an object has all tags of the options, or all ownership tags: with them a task may change the other tags."""
+    return any(set(params[name]) <= set(item.get("tags") or []) for name in ("tags", "ownership_tags") if params.get(name))
+
+
 def identified_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | None) -> list[Found]:
     """Return those of ``items`` with exactly these tags, else those of which a given text is equal.
 

@@ -22,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.reso
     OWNERSHIP,
     Resource,
     fail_if_unidentified,
+    has_tags,
     identified_by_tags,
     only_one,
 )
@@ -80,7 +81,7 @@ class Vlan(Resource):
         if params["vxlan"] is not None:
             return bool(network.get("vxlan") == params["vxlan"])
         if params["tags"]:
-            return set(params["tags"]) <= set(network.get("tags") or [])
+            return has_tags(network, params)
         return bool(params["description"]) and bool(network.get("description") == params["description"])
 
     def _narrowed(self, same: list[Found]) -> list[Found]:

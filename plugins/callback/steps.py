@@ -19,9 +19,7 @@ description:
   - The last line of each host is what the recap of P(ansible.builtin.default#callback) has.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
-extends_documentation_fragment:
-  - default_callback
-  - result_format_callback
+extends_documentation_fragment: [default_callback, result_format_callback]
 requirements:
   - set as stdout in configuration
 """

@@ -1,80 +1,62 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the modules promise, as data: check mode, diff mode, idempotence, action group."""
+"""Attributes of modules: check mode, diff mode, idempotence.
+
+Note that this doc fragment is private to the collection: it may change without notice.
+"""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
+    # For modules that set the support of each attribute themselves.
     DOCUMENTATION = r"""
 options: {}
 attributes:
   check_mode:
-    description: Can run in check mode and predict the changes without writing anything.
+    description: Can run in check mode and return predicted changes without making them.
   diff_mode:
-    description: Returns what was changed (in check mode what would be), or shows it with C(--diff), never with a secret in it.
+    description: Returns details of what has changed, in check mode of what would change. Secrets are never included.
   idempotent:
-    description: Running it a second time changes nothing and writes nothing.
+    description: When run twice, the second run changes nothing.
 """
 
-    # A module that changes something.
+    # For modules that change something.
     CHANGING = r"""
 options: {}
 attributes:
   check_mode:
+    description: Can run in check mode and return predicted changes without making them.
     support: full
   diff_mode:
+    description: Returns details of what has changed, in check mode of what would change. Secrets are never included.
     support: full
   idempotent:
+    description: When run twice, the second run changes nothing.
     support: full
 """
 
-    # A module that only reads.
+    # For modules that only read.
     INFO_MODULE = r"""
 options: {}
 attributes:
   check_mode:
+    description: Can run in check mode, since the module changes nothing.
     support: full
-    details:
-      - This module does not change anything.
   diff_mode:
+    description: The module changes nothing.
     support: N/A
-    details:
-      - This module does not change anything.
   idempotent:
+    description: The module changes nothing.
     support: full
-    details:
-      - This module does not change anything.
 """
 
-    # Modules in the action group of all that speak the Metal API.
-    METAL = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the options of the connection once.
-    support: full
-    membership:
-      - equinix_metal.openshift.metal
-"""
-
-    # Modules in the action group of all that speak to the cluster.
-    CLUSTER = r"""
-options: {}
-attributes:
-  action_group:
-    description: Use C(group/equinix_metal.openshift.cluster) in C(module_defaults) to set the options of the connection once.
-    support: full
-    membership:
-      - equinix_metal.openshift.cluster
-"""
-
-    # What only prints: it is its action plugin, and runs nothing on a host.
+    # For modules that only print, which are action plugins.
     PRINTING = r"""
 options: {}
 attributes:
   action:
-    description: Runs on the controller, where the playbook runs.
+    description: Runs on the controller.
     support: full
 """

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of every module that speaks to the cluster."""
+"""Options of the modules that use the API of the cluster.
+
+Note that this doc fragment is private to the collection: it may change without notice.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,26 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   kubeconfig:
-    description:
-      - Path of a kubeconfig with the rights of a cluster administrator, for example the one the installer writes to C(auth/kubeconfig).
+    description: Path of a kubeconfig of a cluster administrator, for example C(auth/kubeconfig) of the installer.
     type: path
     required: true
   api_addresses:
     description:
-      - Addresses at which the cluster's API is to be reached, tried in turn, each with or without a port.
-      - The server's certificate is still checked against the name in O(kubeconfig), so that neither a DNS record nor an entry in
-        C(/etc/hosts) is needed and nobody else can answer in the cluster's place.
-      - Without addresses the server of the kubeconfig is asked.
+      - Addresses of the API servers, each with or without a port, which are tried in turn. By default the server of O(kubeconfig).
+      - The certificate of the server has to be valid for the name in O(kubeconfig), so no DNS record is required.
     type: list
     elements: str
     default: []
   api_timeout:
-    description:
-      - How long one call to the cluster's API may take until the last byte of its answer, in seconds; more than 0.
+    description: Timeout of one API call in seconds, from the request to the last byte of the response. Must be greater than 0.
     type: float
     default: 15
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.cluster) in C(module_defaults) to set the options of the connection once.
+    support: full
+    membership:
+      - equinix_metal.openshift.cluster
 requirements:
   - Python 3.11 or newer
   - kubernetes >= 29

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of every module that speaks the Metal API."""
+"""Options of the modules that use the Metal API.
+
+Note that this doc fragment is private to the collection: it may change without notice.
+"""
 
 from __future__ import annotations
 
@@ -11,86 +14,83 @@ class ModuleDocFragment:
 options:
   metal_api_url:
     description:
-      - Address of the Metal API, with its path, for example V(https://metal.example.com/metal/v1). Plain C(http) is possible.
-      - Needed, here or in the environment variable E(METAL_API_URL). There is no default, since the hosted Equinix Metal service closed
-        on 30 June 2026.
+      - URL of the Metal API, with its path, for example V(https://metal.example.com/metal/v1). C(http) is accepted.
+      - Required here or in the environment variable E(METAL_API_URL). There is no default, since Equinix Metal closed on 30 June 2026.
     type: str
   metal_api_token:
     description:
-      - Token for the Metal API, of a user or of a project.
-      - Needed, here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
-        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN), the first that is set and not empty.
+      - Token of a user or of a project for the Metal API.
+      - Required here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
+        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN). The first one that is set and not empty is used.
     type: str
-    aliases:
-      - api_token
-      - auth_token
+    aliases: [api_token, auth_token]
   metal_api_timeout:
-    description:
-      - How long one call may take until the last byte of its answer, in seconds; more than 0.
+    description: Timeout of one API call in seconds, from the request to the last byte of the response. Must be greater than 0.
     type: float
     default: 30
   metal_api_retries:
     description:
-      - How often one call is tried again.
-      - Calls the API refused because of their number (status 429) are always repeated, after the time the API asked for.
-        Lost connections and faults of the API (status 500, 502, 503, 504) are repeated for reads and deletes only.
-        After a create whose answer was lost, the object is searched before another try, so that nothing is ordered twice.
+      - Maximum number of retries of one API call.
+      - Rate-limited calls (status 429) are always repeated, after the time that the API returns. After lost connections and server errors
+        (status 500, 502, 503, 504) only reads and deletions are repeated. If the response to a creation was lost, the module searches for
+        the object before it tries again, so nothing is ordered twice.
     type: int
     default: 8
   metal_api_ca_path:
     description:
-      - A CA bundle (PEM), or a folder of CA certificates, to trust instead of the default ones.
-      - Without it, here or in the environment variable E(METAL_API_CA_PATH), E(REQUESTS_CA_BUNDLE) and E(CURL_CA_BUNDLE) are heeded.
+      - A CA bundle (PEM), or a folder with CA certificates, to trust instead of the system's.
+      - Can also be set in E(METAL_API_CA_PATH), or for all programs in E(REQUESTS_CA_BUNDLE) or E(CURL_CA_BUNDLE).
     type: path
   metal_api_proxy:
     description:
-      - Address of a proxy, for example V(http://proxy.example.com:3128). May hold a user and a password, so it is never shown.
-      - Without it, here or in the environment variable E(METAL_API_PROXY), E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY) are heeded.
+      - URL of a proxy, for example V(http://proxy.example.com:3128). It may contain credentials, so it is never displayed.
+      - Can also be set in E(METAL_API_PROXY), or for all programs in E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY).
     type: str
   metal_ua_prefix:
-    description:
-      - A prefix of the C(User-Agent) of each request, to identify your calls.
-      - It can also be in the environment variable E(METAL_UA_PREFIX).
+    description: Prefix of the C(User-Agent) header of requests. Can also be set in E(METAL_UA_PREFIX).
     type: str
   cluster_lock:
     description:
-      - The run that this task belongs to, as M(equinix_metal.openshift.metal_cluster_lock) returns it, on the same computer. The task then
-        takes that run's cluster lock before its first write, reads everything again, and writes only while it holds the lock. It fails when
-        another run holds the lock.
-      - V(none) lets the task write without any lock.
-      - Without it, M(equinix_metal.openshift.metal_device_set) takes the lock of its ownership tags for the time of the task, and waits
-        for other runs as long as its C(wait_timeout) allows. Other modules take no lock.
+      - RV(equinix_metal.openshift.metal_cluster_lock#module:run) of the run that this task belongs to, on the same computer. Before its
+        first write, the task acquires the cluster lock of the run and reads everything again. It fails if another run holds the lock.
+      - V(none) lets the task write without a lock.
+      - By default, M(equinix_metal.openshift.metal_device_set) acquires the lock of its ownership tags for the duration of the task, and
+        waits for other runs up to its C(wait_timeout). Other modules acquire no lock.
     type: str
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the options of the connection once.
+    support: full
+    membership:
+      - equinix_metal.openshift.metal
 notes:
-  - The module ends with an error, and sends no further request, when its playbook does not run any more.
-  - An option by which something is found is refused where it is given and empty, as that of a variable which was cleared. Only C(tags),
-    C(description) and C(details) may be empty, where another option says which one is meant.
-  - An option that takes the id of an object accepts a UUID, in upper or lower case and with blanks around it, and the words that its
-    description names. Anything else is refused before a call is made.
+  - The module fails, and sends no further request, when its playbook no longer runs.
+  - An option that selects an object must not be an empty string or list, such as a variable that was cleared. Only C(tags), C(description)
+    and C(details) may be empty if another option selects the object.
+  - An option for an ID accepts a UUID and the words in its description. Anything else is refused before the first request.
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3
   - requests
 """
 
-    # Modules of objects with tags.
+    # For modules of objects with tags.
     OWNERSHIP = r"""
 options:
   ownership_tags:
     description:
-      - Ownership tags. An object without all of them is an error, whatever option it was found by. It has another owner, and is neither
-        changed nor deleted.
-      - To create an object, O(tags) have to contain them.
+      - Ownership tags. An object without all of them, however it was found, is never changed or deleted. It is an error.
+      - When an object is created, O(tags) have to contain them.
     type: list
     elements: str
 """
 
-    # Modules that work in one project.
+    # For modules that work in one project.
     PROJECT = r"""
 options:
   project_id:
     description:
-      - The project's id (a UUID).
-      - Needed, here or in the environment variable E(METAL_PROJECT_ID), unless the resource is given by its own id.
+      - ID of the project (a UUID).
+      - Required here or in the environment variable E(METAL_PROJECT_ID), unless an ID selects the object.
     type: str
 """

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Options of every module that waits."""
+"""Options of the modules that wait.
+
+Note that this doc fragment is private to the collection: it may change without notice.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,15 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   wait:
-    description:
-      - Wait until the requested state is reached.
+    description: Wait until the requested state is reached.
     type: bool
     default: true
   wait_timeout:
-    description:
-      - Seconds after which the wait fails.
+    description: Seconds after which the wait fails.
     type: float
     default: 1800
   wait_interval:
-    description:
-      - Seconds between two polls.
+    description: Seconds between two polls.
     type: float
     default: 5
   progress_interval:
@@ -31,8 +31,7 @@ options:
     type: float
     default: 15
   time_scale:
-    description:
-      - Factor for O(wait_timeout), to give all waits of a slow place more time by C(module_defaults).
+    description: Factor for O(wait_timeout), to give all waits of a slow place more time by C(module_defaults).
     type: float
     default: 1
 """
@@ -41,14 +40,12 @@ options:
     MACHINES = r"""
 options:
   ownership_tags:
-    description:
-      - Tags that identify the devices of O(machines). No other device has them.
+    description: Tags that identify the devices of O(machines). No other device has them.
     type: list
     elements: str
     default: []
   quorum_of:
-    description:
-      - Names of the Nodes that are optional as long as O(quorum) of them are Ready.
+    description: Names of the Nodes that are optional as long as O(quorum) of them are Ready.
     type: list
     elements: str
     default: []
@@ -59,8 +56,7 @@ options:
     type: int
     default: 0
   quorum_wait:
-    description:
-      - Seconds to wait for the others once O(quorum) is reached.
+    description: Seconds to wait for the others once O(quorum) is reached.
     type: float
     default: 1200
 """

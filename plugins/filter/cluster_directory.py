@@ -18,23 +18,19 @@ description:
 positional: name, domain, clusters
 options:
   _input:
-    description:
-      - The given folder, empty for the default.
+    description: The given folder, empty for the default.
     type: str
     required: true
   name:
-    description:
-      - Name of the cluster.
+    description: Name of the cluster.
     type: str
     required: true
   domain:
-    description:
-      - Its base domain.
+    description: Its base domain.
     type: str
     required: true
   clusters:
-    description:
-      - The given folder with the folders of all clusters, empty for the default.
+    description: The given folder with the folders of all clusters, empty for the default.
     type: str
     default: ""
 """

@@ -16,20 +16,17 @@ description:
 positional: devices
 options:
   _input:
-    description:
-      - The cluster folder on the controller. It may be absent.
+    description: The cluster folder on the controller. It may be absent.
     type: path
     required: true
   devices:
-    description:
-      - The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them.
+    description: The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them.
     type: list
     elements: dict
     default: []
   network:
-    description:
-      - The machine network, which decides which addresses of a device are its node addresses. V(layer3) and V(bond) use the public
-        addresses of a device, V(private) the private ones. V(vlan) uses those in the VLAN of the cluster, which are tags of the devices.
+    description: The machine network, which decides which addresses of a device are its node addresses. V(layer3) and V(bond) use the public
+      addresses of a device, V(private) the private ones. V(vlan) uses those in the VLAN of the cluster, which are tags of the devices.
     type: str
     choices: [layer3, bond, private, vlan]
     default: layer3
@@ -43,25 +40,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The state.
+  description: The state of the cluster.
   type: dict
   contains:
-    bootstrap_complete:
-      description: Whether the control plane runs without the bootstrap device.
-      type: bool
-      sample: true
+    bootstrap_complete: {description: Whether bootstrap is complete., type: bool, sample: true}
     begun:
-      description: Whether an install was begun in the folder. Its file C(project) is written before the first object is created.
+      description: Whether an installation was started in the folder. Its file C(project) is written before the first object is created.
       type: bool
       sample: true
     adopted:
-      description: Whether the cluster was installed in another way, so that its control plane and its DNS records are not managed.
+      description: Whether the cluster was installed by other means, so its control plane and its DNS records are not managed.
       type: bool
       sample: false
-    infra_id:
-      description: The C(infraID) of the install, empty before its Ignition files exist.
-      type: str
-      sample: demo-x7k2p
+    infra_id: {description: "The C(infraID) of the install, empty before its Ignition files exist.", type: str, sample: demo-x7k2p}
     cluster_id:
       description: The C(clusterID) of the install, empty before its Ignition files exist.
       type: str
@@ -70,14 +61,13 @@ _value:
       description: The devices by role, C(bootstrap), C(control_plane), C(workers) and C(load_balancer), each sorted by host name.
       type: dict
     addresses:
-      description:
-        - An address at which the controller reaches each of these devices in the same way, of those that have one. IPv4 is preferred.
+      description: An address at which the controller reaches each of these devices in the same way, of those that have one. IPv4 is
+        preferred.
       type: dict
       sample: {bootstrap: [], control_plane: [192.0.2.10, 192.0.2.11, 192.0.2.12], workers: [192.0.2.20], load_balancer: []}
     api_addresses:
-      description:
-        - The addresses at which the controller reaches the API of the control plane. These are its node addresses, with O(network=private)
-          the addresses of the load balancers, if there are any, and with O(network=vlan) its public addresses.
+      description: The addresses at which the controller reaches the API of the control plane. These are its node addresses, with
+        O(network=private) the addresses of the load balancers, if there are any, and with O(network=vlan) its public addresses.
       type: list
       sample: [192.0.2.10, 192.0.2.11, 192.0.2.12]
     bootstrap_api_addresses:

@@ -16,23 +16,19 @@ description:
 positional: options
 options:
   _input:
-    description:
-      - Machines, as P(equinix_metal.openshift.machines#filter) returns them.
+    description: Machines, as P(equinix_metal.openshift.machines#filter) returns them.
     type: list
     elements: dict
     required: true
   options:
-    description:
-      - Options of all devices. They take precedence over a machine's own. An empty C(userdata) is left out.
+    description: [Options of all devices. They take precedence over a machine's own. An empty C(userdata) is left out.]
     type: dict
     default: {}
   role:
-    description:
-      - Role of the devices in the cluster, added as a tag C(openshift-role).
+    description: Role of the devices in the cluster, added as a tag C(openshift-role).
     type: str
   boot:
-    description:
-      - For devices that boot over iPXE, where their boot scripts are published. Without it nothing is added.
+    description: For devices that boot over iPXE, where their boot scripts are published. Without it nothing is added.
     type: dict
     suboptions:
       architecture:
@@ -40,9 +36,8 @@ options:
         type: str
         required: true
       ignition_platform:
-        description:
-          - C(openshift_ignition_platform). With V(metal) each machine has a boot script of its own, named by its host name, with V(packet)
-            the machines of a boot profile share one.
+        description: C(openshift_ignition_platform). With V(metal) each machine has a boot script of its own, named by its host name, with
+          V(packet) the machines of a boot profile share one.
         type: str
         choices: [metal, packet]
         required: true
@@ -54,9 +49,8 @@ options:
         description: Scripts with an address of their own, each a dictionary with C(url).
         type: dict
       vlan:
-        description:
-          - The VLAN that the machines are in; empty or missing outside of VLANs. Its number, the C(vlan_address) of a machine and the
-            default gateway become tags of the device, which the machine reads from its metadata.
+        description: The VLAN that the machines are in; empty or missing outside of VLANs. Its number, the C(vlan_address) of a machine and
+          the default gateway become tags of the device, which the machine reads from its metadata.
         type: dict
         suboptions:
           vxlan:

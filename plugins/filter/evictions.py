@@ -16,21 +16,18 @@ description:
 positional: _input
 options:
   _input:
-    description:
-      - The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them.
+    description: The devices of the cluster, as M(equinix_metal.openshift.metal_device_info) returns them.
     type: list
     elements: dict
     required: true
   nodes:
-    description:
-      - The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. A worker has the name of its Node, also when its
-        device was renamed.
+    description: The Nodes of the cluster, as M(equinix_metal.openshift.node_info) returns them. A worker has the name of its Node, also
+      when its device was renamed.
     type: list
     elements: dict
     default: []
   within:
-    description:
-      - Time in seconds until the termination time, at most.
+    description: Time in seconds until the termination time, at most.
     type: int
     default: 300
 """
@@ -56,14 +53,8 @@ _value:
       type: list
       elements: str
       sample: [spot-0.demo.metal.test]
-    timeout:
-      description: Seconds that a drain of all of them may take, until shortly before the last deletion.
-      type: int
-      sample: 94
-    grace_period:
-      description: Seconds that a pod may have to end, until shortly before the first deletion.
-      type: int
-      sample: 94
+    timeout: {description: "Seconds that a drain of all of them may take, until shortly before the last deletion.", type: int, sample: 94}
+    grace_period: {description: "Seconds that a pod may have to end, until shortly before the first deletion.", type: int, sample: 94}
     lines:
       description: The workers as lines to print.
       type: list

@@ -16,18 +16,15 @@ description:
 positional: variable, strict
 options:
   _input:
-    description:
-      - The text, or the path.
+    description: The text, or the path.
     type: str
     required: true
   variable:
-    description:
-      - Name of the variable, for messages.
+    description: Name of the variable, for messages.
     type: str
     required: true
   strict:
-    description:
-      - Whether a file that cannot be read is an error. With V(false) the path is returned.
+    description: Whether a file that cannot be read is an error. With V(false) the path is returned.
     type: bool
     default: true
 """
@@ -42,7 +39,7 @@ RETURN = r"""
 _value:
   description: The text.
   type: str
-  sample: "-----BEGIN CERTIFICATE-----..."
+  sample: -----BEGIN CERTIFICATE-----...
 """
 
 from collections.abc import Callable

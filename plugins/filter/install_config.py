@@ -11,22 +11,19 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the fields of C(install-config.yaml) for these settings, merged recursively with further ones. Machine pools are merged by
-    name; other lists are one value. The role P(equinix_metal.openshift.validate#role) checks the same fields before the first device is
-    created.
+  - Returns the fields of C(install-config.yaml) for these settings, merged recursively with further ones. Machine pools are merged by name;
+    other lists are one value. The role P(equinix_metal.openshift.validate#role) checks the same fields before the first device is created.
   - Settings that are empty, V(none) or V(false) count as unset, and the installer sets their fields.
   - A field that both have with different values is an error, since the rest of the collection reads the setting alone. All such fields are
     reported together.
 positional: further
 options:
   _input:
-    description:
-      - Settings of the role P(equinix_metal.openshift.ignition#role), by their names without C(ignition_).
+    description: Settings of the role P(equinix_metal.openshift.ignition#role), by their names without C(ignition_).
     type: dict
     required: true
   further:
-    description:
-      - Further fields of C(install-config.yaml).
+    description: Further fields of C(install-config.yaml).
     type: dict
     default: {}
 """

@@ -16,20 +16,17 @@ description:
 positional: hostnames, machines
 options:
   _input:
-    description:
-      - Devices, as M(equinix_metal.openshift.metal_device_info) returns them.
+    description: Devices, as M(equinix_metal.openshift.metal_device_info) returns them.
     type: list
     elements: dict
     required: true
   hostnames:
-    description:
-      - Full names of the machines that may join; others are left out. Unset, all devices are returned.
+    description: Full names of the machines that may join; others are left out. Unset, all devices are returned.
     type: list
     elements: str
   machines:
-    description:
-      - Machines of the inventory, from the filter P(equinix_metal.openshift.machines#filter). Their labels that a kubelet may not set
-        itself, such as that of a MachineConfigPool, are returned too.
+    description: Machines of the inventory, from the filter P(equinix_metal.openshift.machines#filter). Their labels that a kubelet may not
+      set itself, such as that of a MachineConfigPool, are returned too.
     type: list
     elements: dict
     default: []
@@ -51,14 +48,8 @@ _value:
   type: list
   elements: dict
   contains:
-    name:
-      description: Full name, which is the name of the node.
-      type: str
-      sample: worker-0.demo.metal.test
-    id:
-      description: Id of the device.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    name: {description: "Full name, which is the name of the node.", type: str, sample: worker-0.demo.metal.test}
+    id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
     addresses:
       description: All addresses of the device, also that in the VLAN of the cluster.
       type: list

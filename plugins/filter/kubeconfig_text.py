@@ -15,8 +15,7 @@ description:
     result is the same for the same credentials, so it can be compared with an earlier one.
 options:
   _input:
-    description:
-      - Path of a kubeconfig, or its text as AWX injects it.
+    description: Path of a kubeconfig, or its text as AWX injects it.
     type: raw
     required: true
 notes:

@@ -17,20 +17,17 @@ description:
 positional: hostvars
 options:
   _input:
-    description:
-      - Names of hosts, for example C(groups['worker']).
+    description: Names of hosts, for example C(groups['worker']).
     type: list
     elements: str
     required: true
   hostvars:
-    description:
-      - The variables of all hosts, C(hostvars).
+    description: The variables of all hosts, C(hostvars).
     type: dict
     required: true
   strict:
-    description:
-      - Whether an invalid variable, or two hosts with the same host name, are an error. Otherwise problems are returned with each machine,
-        for checks that report the problems of all hosts together.
+    description: Whether an invalid variable, or two hosts with the same host name, are an error. Otherwise problems are returned with each
+      machine, for checks that report the problems of all hosts together.
     type: bool
     default: true
 """
@@ -55,30 +52,15 @@ _value:
       description: Full name, which is the host name of the device and the name of the node. Lower case, with cluster and domain at its end.
       type: str
       sample: worker-0.demo.metal.test
-    inventory_hostname:
-      description: Name of the host.
-      type: str
-      sample: worker-0
-    role:
-      description: Role of the machine in the cluster, by C(openshift_role) or by the groups of the host.
-      type: str
-      sample: worker
+    inventory_hostname: {description: Name of the host., type: str, sample: worker-0}
+    role: {description: "Role of the machine in the cluster, by C(openshift_role) or by the groups of the host.", type: str, sample: worker}
     pool:
       description: A worker's machine pool, by C(openshift_pool) or by the group of the host below C(workers). V(null) for others.
       type: str
       sample: worker
-    plan:
-      description: C(metal_plan). Absent when it is not set, like the next two.
-      type: str
-      sample: c3.small.x86
-    metro:
-      description: C(metal_metro).
-      type: str
-      sample: da
-    operating_system:
-      description: C(metal_operating_system).
-      type: str
-      sample: custom_ipxe
+    plan: {description: "C(metal_plan). Absent when it is not set, like the next two.", type: str, sample: c3.small.x86}
+    metro: {description: C(metal_metro)., type: str, sample: da}
+    operating_system: {description: C(metal_operating_system)., type: str, sample: custom_ipxe}
     tags:
       description: C(metal_tags), and C(openshift-pool) with the pool if that is not C(worker).
       type: list
@@ -92,15 +74,8 @@ _value:
       description: C(openshift_install_device). Absent when it is not set, like the next two.
       type: str
       sample: smallest nvme
-    root_device_hints:
-      description: C(openshift_root_device_hints).
-      type: dict
-      sample: {minSizeGigabytes: 200, rotational: false}
-    consoles:
-      description: C(openshift_consoles).
-      type: list
-      elements: str
-      sample: ["ttyS1,115200n8"]
+    root_device_hints: {description: C(openshift_root_device_hints)., type: dict, sample: {minSizeGigabytes: 200, rotational: false}}
+    consoles: {description: C(openshift_consoles)., type: list, elements: str, sample: ["ttyS1,115200n8"]}
     boot_profile:
       description: Name of the boot profile. Machines with the same architecture, install disk and consoles share it.
       type: str
@@ -109,15 +84,8 @@ _value:
       description: C(openshift_node_labels), with the label of C(openshift_ingress_pool) on machines of this pool.
       type: dict
       sample: {node-role.kubernetes.io/infra: ""}
-    annotations:
-      description: C(openshift_node_annotations).
-      type: dict
-      sample: {example.com/rack: r7}
-    kernel_arguments:
-      description: C(openshift_kernel_arguments).
-      type: list
-      elements: str
-      sample: [hugepages=16]
+    annotations: {description: C(openshift_node_annotations)., type: dict, sample: {example.com/rack: r7}}
+    kernel_arguments: {description: C(openshift_kernel_arguments)., type: list, elements: str, sample: [hugepages=16]}
     machine_config_pool:
       description: Name of the MachineConfigPool that the machine's pool has for itself. Absent without C(openshift_pool_machine_config).
       type: str
@@ -135,11 +103,7 @@ _value:
       description: Whether routers may run on it. It is of the pool C(openshift_ingress_pool), or without one its taints let them.
       type: bool
       sample: true
-    problems:
-      description: The problems of the host's variables, with O(strict=false) only.
-      type: list
-      elements: str
-      sample: []
+    problems: {description: "The problems of the host's variables, with O(strict=false) only.", type: list, elements: str, sample: []}
     unknown_variables:
       description: Names of the host's variables with the prefixes of the collection that it does not have, with O(strict=false) only.
       type: list
@@ -151,9 +115,8 @@ _value:
       elements: str
       sample: [openshift_worker_quorum]
     billing_cycle:
-      description:
-        - C(metal_billing_cycle). In the same way every other option that M(equinix_metal.openshift.metal_device_set) has for one machine
-          is a key, absent when it is not set.
+      description: C(metal_billing_cycle). In the same way every other option that M(equinix_metal.openshift.metal_device_set) has for one
+        machine is a key, absent when it is not set.
       type: str
       sample: hourly
 """

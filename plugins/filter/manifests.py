@@ -17,9 +17,8 @@ description:
 positional: _input
 options:
   _input:
-    description:
-      - Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read. An entry of several lines is a
-        manifest itself.
+    description: Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read. An entry of several lines is
+      a manifest itself.
     type: list
     elements: str
     required: true
@@ -37,14 +36,8 @@ _value:
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the file.
-      type: str
-      sample: 99-worker-chrony.yml
-    content:
-      description: Content of the file.
-      type: str
-      sample: "kind: MachineConfig..."
+    name: {description: Name of the file., type: str, sample: 99-worker-chrony.yml}
+    content: {description: Content of the file., type: str, sample: "kind: MachineConfig..."}
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

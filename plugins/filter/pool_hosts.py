@@ -12,21 +12,19 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns the worker hosts when pools have other sizes than in the inventory, and the hosts to add to the inventory for that.
-  - The hosts of a pool are numbered. A larger pool gets hosts with the numbers that are missing, a smaller one loses the highest numbers.
-    A pool without hosts gets V(<pool>-0) and so on.
+  - The hosts of a pool are numbered. A larger pool gets hosts with the numbers that are missing, a smaller one loses the highest numbers. A
+    pool without hosts gets V(<pool>-0) and so on.
   - In place of a size, a list has the hosts that stay.
   - It fails for an unknown pool, for control plane machines, for a size that is not a number, and for hosts without a number in their
     names.
 positional: sizes
 options:
   _input:
-    description:
-      - The hosts by group, C(groups).
+    description: The hosts by group, C(groups).
     type: dict
     required: true
   sizes:
-    description:
-      - The sizes by pool, as in the variable C(openshift_pool_sizes).
+    description: The sizes by pool, as in the variable C(openshift_pool_sizes).
     type: raw
     required: true
 """
@@ -49,11 +47,7 @@ _value:
       type: list
       elements: dict
       sample: [{name: worker-2, group: worker}]
-    workers:
-      description: The names of all worker hosts.
-      type: list
-      elements: str
-      sample: [worker-0, worker-1, worker-2]
+    workers: {description: The names of all worker hosts., type: list, elements: str, sample: [worker-0, worker-1, worker-2]}
 """
 
 from collections.abc import Callable, Mapping

@@ -19,13 +19,11 @@ requirements:
   - netaddr
 options:
   _input:
-    description:
-      - The settings of the cluster, with the machines by group in C(machines).
+    description: The settings of the cluster, with the machines by group in C(machines).
     type: dict
     required: true
   readings:
-    description:
-      - The readings by name, as the lookup P(equinix_metal.openshift.preflight#lookup) returns them.
+    description: The readings by name, as the lookup P(equinix_metal.openshift.preflight#lookup) returns them.
     type: dict
     default: {}
 """
@@ -50,68 +48,31 @@ _value:
   description: The report.
   type: dict
   contains:
-    cluster:
-      description: The cluster.
-      type: str
-      sample: demo.metal.test
+    cluster: {description: The cluster., type: str, sample: demo.metal.test}
     checks:
       description: All checks, failed ones last.
       type: list
       elements: dict
       contains:
-        check:
-          description: Name of the check.
-          type: str
-          sample: pull secret
+        check: {description: Name of the check., type: str, sample: pull secret}
         verdict:
-          description:
-            - V(passed), V(warning), V(failed), or V(not checkable) with the reason in C(found). A V(warning) does not end a run.
+          description: V(passed), V(warning), V(failed), or V(not checkable) with the reason in C(found). A V(warning) does not end a run.
           type: str
           sample: failed
-        found:
-          description: The finding.
-          type: str
-          sample: given, but no JSON
-        expected:
-          description: The requirement.
-          type: str
-          sample: a JSON object with "auths"
-        advice:
-          description: What to do, or an empty string.
-          type: str
-          sample: take the whole pull secret
+        found: {description: The finding., type: str, sample: "given, but no JSON"}
+        expected: {description: The requirement., type: str, sample: a JSON object with "auths"}
+        advice: {description: "What to do, or an empty string.", type: str, sample: take the whole pull secret}
         is_notable:
           description: Whether the check is printed although it passed, such as the default plans of machines to order.
           type: bool
           sample: false
-    passed:
-      description: Number of checks that passed.
-      type: int
-      sample: 40
-    warnings:
-      description: Number of checks with a warning.
-      type: int
-      sample: 0
-    not_checkable:
-      description: Number of checks that could not be made.
-      type: int
-      sample: 3
-    failed:
-      description: Number of checks that failed.
-      type: int
-      sample: 1
-    machines_to_order:
-      description: Number of machines that the run will order.
-      type: int
-      sample: 6
-    price_per_hour:
-      description: Price of these machines in USD per hour. Null if unknown.
-      type: float
-      sample: 4.5
-    price_of_the_run:
-      description: Estimated price of the run in USD. Null if unknown.
-      type: float
-      sample: 4.5
+    passed: {description: Number of checks that passed., type: int, sample: 40}
+    warnings: {description: Number of checks with a warning., type: int, sample: 0}
+    not_checkable: {description: Number of checks that could not be made., type: int, sample: 3}
+    failed: {description: Number of checks that failed., type: int, sample: 1}
+    machines_to_order: {description: Number of machines that the run will order., type: int, sample: 6}
+    price_per_hour: {description: Price of these machines in USD per hour. Null if unknown., type: float, sample: 4.5}
+    price_of_the_run: {description: Estimated price of the run in USD. Null if unknown., type: float, sample: 4.5}
     price_per_month:
       description: Price of the machines that remain after the run in USD per month of 730 hours. Null if unknown.
       type: float
@@ -122,8 +83,7 @@ _value:
       elements: dict
       sample: [{plan: c3.small.x86, metro: da, quantity: 4}]
     plan:
-      description:
-        - The plan of the playbook in C(playbook) of O(_input), V(null) without one.
+      description: The plan of the playbook in C(playbook) of O(_input), V(null) without one.
       type: dict
       contains:
         counts:
@@ -134,18 +94,11 @@ _value:
           description: US dollars an hour C(before) and C(after), V(null) when not known.
           type: dict
           sample: {before: 7.8, after: 9.1}
-        unknown:
-          description: Why a source did not answer, by its name.
-          type: dict
-          sample: {}
-        kept:
-          description: Workers that are not in the inventory and are kept, with the reason.
-          type: dict
-          sample: {}
+        unknown: {description: "Why a source did not answer, by its name.", type: dict, sample: {}}
+        kept: {description: "Workers that are not in the inventory and are kept, with the reason.", type: dict, sample: {}}
         steps:
-          description:
-            - The steps, each with C(phase), C(verb), C(kind), C(object), C(reason), C(detail), C(before), C(after), C(price_per_hour) and
-              C(known_after).
+          description: The steps, each with C(phase), C(verb), C(kind), C(object), C(reason), C(detail), C(before), C(after),
+            C(price_per_hour) and C(known_after).
           type: list
           elements: dict
           sample: [{phase: Create worker devices, verb: create, kind: device, object: worker-4.demo.metal.test}]
@@ -154,15 +107,8 @@ _value:
           type: list
           elements: str
           sample: ["demo.metal.test, scale.yml: 2 to create, 1 to remove; 7.80 -> 9.10 USD an hour"]
-    summary:
-      description: The counts in one line.
-      type: str
-      sample: 40 passed, 3 not checkable, 1 failed; 6 machines are to be ordered
-    text:
-      description: Lines to print, the summary last.
-      type: list
-      elements: str
-      sample: ["passed         cluster name  'demo'"]
+    summary: {description: The counts in one line., type: str, sample: "40 passed, 3 not checkable, 1 failed; 6 machines are to be ordered"}
+    text: {description: "Lines to print, the summary last.", type: list, elements: str, sample: [passed         cluster name  'demo']}
     problems:
       description: The failed checks with requirement and advice, as lines to print.
       type: list

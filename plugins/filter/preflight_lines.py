@@ -16,13 +16,11 @@ description:
 positional: _input
 options:
   _input:
-    description:
-      - The report.
+    description: The report.
     type: dict
     required: true
   verbose:
-    description:
-      - Whether to list passed checks, too.
+    description: Whether to list passed checks, too.
     type: bool
     default: false
 """
@@ -40,7 +38,7 @@ _value:
   elements: str
   sample:
     - 38 checks passed (all of them with -v)
-    - "FAILED   pull secret  it is not JSON"
+    - FAILED   pull secret  it is not JSON
     - "         expected: a JSON object with auths"
     - "         to do:    set openshift_pull_secret to the JSON text"
     - 38 passed, 0 not checkable, 1 failed; 0 machines to order

@@ -17,13 +17,11 @@ description:
 positional: _input
 options:
   _input:
-    description:
-      - The text. Other values are converted to text.
+    description: The text. Other values are converted to text.
     type: raw
     required: true
   limit:
-    description:
-      - Number of characters to keep.
+    description: Number of characters to keep.
     type: int
     default: 256
 """
@@ -38,7 +36,7 @@ RETURN = r"""
 _value:
   description: One line.
   type: str
-  sample: 'worker-0\nPLAY RECAP'
+  sample: worker-0\nPLAY RECAP
 """
 
 from collections.abc import Callable

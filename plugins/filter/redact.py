@@ -19,25 +19,21 @@ description:
 positional: _input
 options:
   _input:
-    description:
-      - What a program printed, or what a task returned.
+    description: What a program printed, or what a task returned.
     type: raw
     required: true
   secrets:
-    description:
-      - Texts, or lists and dictionaries of texts, each of which is a secret. Those of fewer than 6 characters are ignored.
+    description: Texts, or lists and dictionaries of texts, each of which is a secret. Those of fewer than 6 characters are ignored.
     type: list
     elements: raw
     default: []
   settings:
-    description:
-      - Lists and dictionaries of settings. Secrets in them are the values of secret keys, and users and passwords in addresses.
+    description: Lists and dictionaries of settings. Secrets in them are the values of secret keys, and users and passwords in addresses.
     type: list
     elements: raw
     default: []
   limit:
-    description:
-      - Number of characters to keep of a string. The end is kept, since programs print the reason of a failure last.
+    description: Number of characters to keep of a string. The end is kept, since programs print the reason of a failure last.
     type: int
     default: 4000
 """
@@ -61,7 +57,7 @@ RETURN = r"""
 _value:
   description: The same without its secrets.
   type: raw
-  sample: 'proxy.httpProxy: Invalid value: "http://<redacted>@10.128.0.5:3128": proxy value is part of the cluster networks'
+  sample: "proxy.httpProxy: Invalid value: \"http://<redacted>@10.128.0.5:3128\": proxy value is part of the cluster networks"
 """
 
 from collections.abc import Callable, Mapping, Sequence

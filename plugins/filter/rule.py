@@ -19,13 +19,11 @@ description:
 positional: name
 options:
   _input:
-    description:
-      - The first argument of the rule.
+    description: The first argument of the rule.
     type: raw
     required: true
   name:
-    description:
-      - The rule, C(<subject>.<function>). An unknown name fails with those that exist.
+    description: The rule, C(<subject>.<function>). An unknown name fails with those that exist.
     type: str
     required: true
 """

@@ -13,9 +13,9 @@ author:
 description:
   - Returns the host pattern of a play unchanged, and fails when the run leaves hosts, tasks or tags out (C(--limit), C(--tags),
     C(--skip-tags), C(--start-at-task), C(--step)).
-  - The playbooks of this collection compare the whole inventory with what exists. A partial run would do nothing and succeed, or delete
-    the machines that were left out. With C(--limit) a play for C(localhost) is skipped, so that no task of it can fail; its host pattern
-    is evaluated nevertheless.
+  - The playbooks of this collection compare the whole inventory with what exists. A partial run would do nothing and succeed, or delete the
+    machines that were left out. With C(--limit) a play for C(localhost) is skipped, so that no task of it can fail; its host pattern is
+    evaluated nevertheless.
 options:
   _input:
     description: The host pattern.

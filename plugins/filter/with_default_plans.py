@@ -15,14 +15,12 @@ description:
 positional: _input, plans
 options:
   _input:
-    description:
-      - Machines, as the filter P(equinix_metal.openshift.machines#filter) returns them.
+    description: Machines, as the filter P(equinix_metal.openshift.machines#filter) returns them.
     type: list
     elements: dict
     required: true
   plans:
-    description:
-      - The default plans, as the lookup P(equinix_metal.openshift.default_plans#lookup) returns them.
+    description: The default plans, as the lookup P(equinix_metal.openshift.default_plans#lookup) returns them.
     type: dict
     required: true
 """
@@ -38,8 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: >-
-    The machines. One with a default plan has it as C(plan), and C(has_default_plan). One that needs a plan and has none has
+  description: The machines. One with a default plan has it as C(plan), and C(has_default_plan). One that needs a plan and has none has
     C(plan_problem), which says why.
   type: list
   elements: dict

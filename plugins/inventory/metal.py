@@ -28,9 +28,7 @@ description:
     C(metal_spot_instance), C(metal_spot_price_max), C(metal_always_pxe) and C(metal_ipxe_script_url), since these names are settings of the
     desired machine. C(ansible_host) of such a host is never set, with a warning, unless O(compose) sets it.
   - O(keyed_groups) adds no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
-extends_documentation_fragment:
-  - ansible.builtin.constructed
-  - ansible.builtin.inventory_cache
+extends_documentation_fragment: [ansible.builtin.constructed, ansible.builtin.inventory_cache]
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3
@@ -78,12 +76,11 @@ options:
     type: str
   project_id:
     description:
-      - The project's id (a UUID). Can be a template.
+      - ID of the project (a UUID). Can be a template.
       - Required here or in the environment variable E(METAL_PROJECT_ID), unless O(project_ids) is set.
     type: str
   project_ids:
-    description:
-      - Ids of several projects, instead of O(project_id). V(all) means all projects that the token can read.
+    description: IDs of several projects, instead of O(project_id). V(all) means all projects that the token can read.
     type: list
     elements: str
     aliases: [projects]
@@ -126,15 +123,14 @@ options:
         description: How the device was ordered, for example V(ondemand) or V(reserved).
         type: str
   where:
-    description:
-      - A JMESPath expression over the variables of a device, without O(variable_prefix). Devices for which it is false or empty
-        are left out. A device for which it cannot be evaluated is left out with a warning. With O(strict) that is an error.
+    description: A JMESPath expression over the variables of a device, without O(variable_prefix). Devices for which it is false or empty
+      are left out. A device for which it cannot be evaluated is left out with a warning. With O(strict) that is an error.
     type: str
   hostnames:
     description:
       - Sources of a host's name. The first one that is a host name or an IP address is used.
-      - V(hostname), V(short_hostname) (its first label), V(id), V(short_id), V(public_ipv4), V(private_ipv4), V(public_ipv6), or
-        V(tag:KEY) for the value of a tag C(KEY=value).
+      - V(hostname), V(short_hostname) (its first label), V(id), V(short_id), V(public_ipv4), V(private_ipv4), V(public_ipv6), or V(tag:KEY)
+        for the value of a tag C(KEY=value).
     type: list
     elements: str
     default: [hostname, id]

@@ -16,26 +16,22 @@ description:
   - Requests are repeated after lost connections and server errors.
 options:
   _terms:
-    description:
-      - Images, each a dictionary with C(url) and C(sha256).
+    description: Images, each a dictionary with C(url) and C(sha256).
     type: list
     elements: dict
     required: true
   verify:
-    description:
-      - V(sha256) reads the complete images, about 1.3 GB for the three of a machine. V(head) only checks that the image exists, as the live
-        system does before it reads its root file system, and does not verify its content.
+    description: V(sha256) reads the complete images, about 1.3 GB for the three of a machine. V(head) only checks that the image exists, as
+      the live system does before it reads its root file system, and does not verify its content.
     type: str
     choices: [sha256, head]
     default: sha256
   timeout:
-    description:
-      - Seconds without data from the server until the request fails.
+    description: Seconds without data from the server until the request fails.
     type: float
     default: 60
   tries:
-    description:
-      - Number of requests for an image when connections are lost or the server has errors.
+    description: Number of requests for an image when connections are lost or the server has errors.
     type: int
     default: 3
 """
@@ -48,11 +44,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _list:
-  description:
-    - For each term C(url), C(bytes), the size that was read or that the server reports, and C(problem), empty when the image is valid.
+  description: For each term C(url), C(bytes), the size that was read or that the server reports, and C(problem), empty when the image is
+    valid.
   type: list
   elements: dict
-  sample: [{url: "http://mirror.example.com/live-kernel", bytes: 15000000, problem: ""}]
+  sample: [{url: http://mirror.example.com/live-kernel, bytes: 15000000, problem: ""}]
 """
 
 import hashlib

@@ -11,10 +11,10 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the plan of each machine without one. A machine whose device exists has the plan of its device. Another one has the plan of
-    most existing devices of its pool, or of the control plane and bootstrap. In a new pool it has the cheapest plan of the Metal API that
-    can be ordered with the machine's operating system, has its architecture and the minimum size of its role, is not a legacy plan, and
-    of which a metro of the pool has enough servers. If no metro has enough of any plan, it is the cheapest one.
+  - Returns the plan of each machine without one. A machine whose device exists has the plan of its device. Another one has the plan of most
+    existing devices of its pool, or of the control plane and bootstrap. In a new pool it has the cheapest plan of the Metal API that can be
+    ordered with the machine's operating system, has its architecture and the minimum size of its role, is not a legacy plan, and of which a
+    metro of the pool has enough servers. If no metro has enough of any plan, it is the cheapest one.
   - The minimum is 4 cores, 16 GB of memory and a disk of 100 GB for bootstrap and control plane, which have the same default plan, 2 cores,
     8 GB and 100 GB for workers, and 2 cores, 4 GB and 20 GB for load balancers.
   - Sends no request if every machine has a plan. A failed request is no error of the lookup, but the C(plan_problem) of each machine.

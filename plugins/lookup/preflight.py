@@ -21,8 +21,7 @@ requirements:
   - dnspython
 options:
   _terms:
-    description:
-      - The settings, one dictionary, as the filter takes it.
+    description: The settings, one dictionary, as the filter takes it.
     type: list
     elements: dict
     required: true

@@ -7,29 +7,26 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: cluster_boot_info
-short_description: Read from a running cluster what new machines boot from
+short_description: Read what new machines of a running cluster boot from
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads the identity, version and architecture of a running OpenShift cluster, the boot images of that version, and the Ignition pointers
-    of its machine config server. A machine that is added needs nothing else, in particular none of the files of the install.
+  - Returns the identity, version and architecture of a running OpenShift cluster, the boot images of that version, and the Ignition
+    pointers of the machine config server. To add a machine, nothing else is required, in particular no files of the installation.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   wait:
-    description:
-      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    description: Wait for an API server that does not answer. Otherwise the module fails at once.
     type: bool
     default: true
   pools:
     description:
-      - MachineConfigPools whose Ignition pointers are read.
-      - Reading them needs the right to read secrets in the namespace C(openshift-machine-api). V([]) does not.
+      - MachineConfigPools whose Ignition pointers are returned.
+      - Requires the right to read Secrets in the namespace C(openshift-machine-api), unless the list is empty.
     type: list
     elements: str
     default: [worker]
@@ -50,63 +47,41 @@ EXAMPLES = r"""
 
 RETURN = r"""
 boot:
-  description: What the cluster reports.
+  description: What new machines boot from.
   returned: success
   type: dict
   contains:
     domain:
-      description: Name of the cluster with its base domain, from its DNS config or its API's URL.
+      description: Name of the cluster with its base domain, from the DNS config or the API URL of the cluster.
       type: str
       sample: demo.metal.test
-    infra_id:
-      description: The C(infraID) of the install.
-      type: str
-      sample: demo-x7k2p
-    cluster_id:
-      description: The C(clusterID) of the install.
-      type: str
-      sample: 0c9b2f6e-5d0c-4b1e-9d3a-0a4c8d1f7e21
-    api_url:
-      description: URL of its API.
-      type: str
-      sample: https://api.demo.metal.test:6443
-    platform:
-      description: Its platform.
-      type: str
-      sample: None
-    network_type:
-      description: Its network plugin.
-      type: str
-      sample: OVNKubernetes
-    version:
-      description: The release it runs, or is upgraded to.
-      type: str
-      sample: 4.20.33
+    infra_id: {description: The C(infraID) of the installation., type: str, sample: demo-x7k2p}
+    cluster_id: {description: The C(clusterID) of the installation., type: str, sample: 0c9b2f6e-5d0c-4b1e-9d3a-0a4c8d1f7e21}
+    api_url: {description: URL of the API., type: str, sample: https://api.demo.metal.test:6443}
+    platform: {description: Platform of the cluster., type: str, sample: None}
+    network_type: {description: Network plugin of the cluster., type: str, sample: OVNKubernetes}
+    version: {description: "The current release, during an upgrade the new one.", type: str, sample: 4.20.33}
     installed_version:
-      description: The newest release whose installation is complete. It differs from C(version) during an upgrade.
+      description: The newest release whose installation is complete. During an upgrade it differs from C(version).
       type: str
       sample: 4.20.33
-    multi_architecture:
-      description: Whether it runs a release for several architectures.
-      type: bool
-      sample: false
+    multi_architecture: {description: Whether the release is for several architectures., type: bool, sample: false}
     machine_architectures:
-      description: Architectures of machines that this release runs on.
+      description: Architectures of the machines that the release supports.
       type: list
       elements: str
       sample: [x86_64]
     stream:
-      description: Stream metadata of its boot images, as C(openshift-install coreos print-stream-json) prints it. Empty when it has none.
+      description: Stream metadata of the boot images, as C(openshift-install coreos print-stream-json) prints it. Empty if the cluster has
+        none.
       type: dict
       sample: {stream: rhcos-4.20, architectures: {}}
-    stream_version:
-      description: The release that these boot images are of.
-      type: str
-      sample: 4.20.33
+    stream_version: {description: The release of the boot images., type: str, sample: 4.20.33}
     pointers:
-      description: For each of O(pools) an Ignition config as JSON, with the CA and the URL of the machine config server. It has no secrets.
+      description: For each of O(pools) an Ignition config in JSON with the CA and the URL of the machine config server. It contains no
+        secrets.
       type: dict
-      sample: {worker: '{"ignition": {"version": "3.2.0"}}'}
+      sample: {worker: "{\"ignition\": {\"version\": \"3.2.0\"}}"}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options

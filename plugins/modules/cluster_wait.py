@@ -18,9 +18,7 @@ description:
   - A refused login and an invalid cluster version fail at once, since waiting does not help. With O(machines) the module also fails at once
     if a device could not be provisioned, is deleted, or its Ignition failed.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
@@ -35,8 +33,7 @@ attributes:
       - equinix_metal.openshift.metal
 options:
   condition:
-    description:
-      - The condition to wait for.
+    description: The condition to wait for.
     type: str
     choices:
       bootstrap_complete: The ConfigMap C(kube-system/bootstrap) reports C(complete), and the etcd operator has removed the bootstrap node
@@ -53,8 +50,8 @@ options:
         connect to port 22623, which the node firewall closes to the controller.
       objects_ready: Each of O(objects) is ready. Fails if OLM reports for 30 seconds that a Subscription names a package or channel that
         its catalogue does not have.
-      connections_complete: 20 new connections to each of O(api_addresses) complete their TLS handshakes. Some of them fail while
-        a load balancer has the bootstrap device as a backend.
+      connections_complete: 20 new connections to each of O(api_addresses) complete their TLS handshakes. Some of them fail while a load
+        balancer has the bootstrap device as a backend.
     required: true
   nodes:
     description:
@@ -64,19 +61,16 @@ options:
     elements: str
     default: []
   devices:
-    description:
-      - IDs of the devices of O(nodes), by Node name. A Node that records another device (see
-        M(equinix_metal.openshift.node_ownership)) is treated as not Ready.
+    description: IDs of the devices of O(nodes), by Node name. A Node that records another device (see
+      M(equinix_metal.openshift.node_ownership)) is treated as not Ready.
     type: dict
     default: {}
   machine_config_pools:
-    description:
-      - MachineConfigPools for V(pools_rendered) and V(pools_updated), each with the least number of its nodes.
+    description: MachineConfigPools for V(pools_rendered) and V(pools_updated), each with the least number of its nodes.
     type: dict
     default: {}
   objects:
-    description:
-      - Objects of cluster services for V(objects_ready).
+    description: Objects of cluster services for V(objects_ready).
     type: list
     elements: dict
     default: []
@@ -95,28 +89,23 @@ options:
           - subscriptions.operators.coreos.com
         required: true
       name:
-        description:
-          - Name of the object.
+        description: Name of the object.
         type: str
         required: true
       namespace:
-        description:
-          - Namespace of the object. Empty for a cluster-scoped object.
+        description: Namespace of the object. Empty for a cluster-scoped object.
         type: str
         default: ""
   stable_for:
-    description:
-      - Seconds for which no operator may have been progressing, for V(install_complete).
+    description: Seconds for which no operator may have been progressing, for V(install_complete).
     type: float
     default: 30
   node_details:
-    description:
-      - Whether to return all Nodes (RV(nodes)).
+    description: Whether to return all Nodes (RV(nodes)).
     type: bool
     default: false
   pod_details:
-    description:
-      - Whether to return pods that are not running and ready (RV(pods)).
+    description: Whether to return pods that are not running and ready (RV(pods)).
     type: bool
     default: false
   machines:
@@ -128,8 +117,8 @@ options:
     elements: str
     default: []
   wait:
-    description:
-      - Whether to wait. Otherwise the module polls once, and does not fail if the condition is not reached or the API does not answer.
+    description: Whether to wait. Otherwise the module polls once, and does not fail if the condition is not reached or the API does not
+      answer.
     type: bool
     default: true
 seealso:
@@ -193,7 +182,7 @@ kube_version:
   type: str
   sample: v1.33.6
 cluster_id:
-  description: The id of the cluster (C(spec.clusterID) of ClusterVersion), V(null) when the cluster does not return it.
+  description: ID of the cluster (C(spec.clusterID) of ClusterVersion), V(null) when the cluster does not return it.
   returned: always
   type: str
   sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
@@ -208,30 +197,14 @@ operators:
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the operator.
-      type: str
-      sample: ingress
-    available:
-      description: Condition Available.
-      type: bool
-      sample: true
-    progressing:
-      description: Condition Progressing.
-      type: bool
-      sample: false
-    degraded:
-      description: Condition Degraded.
-      type: bool
-      sample: false
-    message:
-      description: Message of the condition that is not as expected, else empty.
-      type: str
-      sample: ""
+    name: {description: Name of the operator., type: str, sample: ingress}
+    available: {description: Condition Available., type: bool, sample: true}
+    progressing: {description: Condition Progressing., type: bool, sample: false}
+    degraded: {description: Condition Degraded., type: bool, sample: false}
+    message: {description: "Message of the condition that is not as expected, else empty.", type: str, sample: ""}
 ingress_ca:
-  description:
-    - CA bundle of the routers' certificates (PEM), by which the console and other routes are trusted. V(null) unless
-      O(condition=install_complete), or when the cluster has not published it yet.
+  description: CA bundle of the routers' certificates (PEM), by which the console and other routes are trusted. V(null) unless
+    O(condition=install_complete), or when the cluster has not published it yet.
   returned: success
   type: str
   sample: |-
@@ -249,55 +222,30 @@ nodes:
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the Node.
-      type: str
-      sample: master-0.demo.metal.test
+    name: {description: Name of the Node., type: str, sample: master-0.demo.metal.test}
     device_id:
-      description: Id of the device that it records, empty without one. See M(equinix_metal.openshift.node_ownership).
+      description: ID of the device that the Node records, empty without one. See M(equinix_metal.openshift.node_ownership).
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     roles:
-      description: Its roles, by the labels C(node-role.kubernetes.io/...).
+      description: Roles of the Node, by the labels C(node-role.kubernetes.io/...).
       type: list
       elements: str
       sample: [control-plane, master]
-    ready:
-      description: Whether it is Ready.
-      type: bool
-      sample: true
-    message:
-      description: Message of its condition Ready.
-      type: str
-      sample: kubelet is posting ready status
-    unschedulable:
-      description: Whether it is cordoned.
-      type: bool
-      sample: false
-    kubelet_version:
-      description: Version of its kubelet.
-      type: str
-      sample: v1.33.6
-    os_image:
-      description: Its operating system.
-      type: str
-      sample: Red Hat Enterprise Linux CoreOS 9.6
-    created_at:
-      description: When it was registered, UTC.
-      type: str
-      sample: "2026-11-21T07:25:00Z"
+    ready: {description: Whether the Node is Ready., type: bool, sample: true}
+    message: {description: Message of the condition Ready., type: str, sample: kubelet is posting ready status}
+    unschedulable: {description: Whether the Node is cordoned., type: bool, sample: false}
+    kubelet_version: {description: Version of the kubelet., type: str, sample: v1.33.6}
+    os_image: {description: Operating system of the Node., type: str, sample: Red Hat Enterprise Linux CoreOS 9.6}
+    created_at: {description: "Time of registration, UTC.", type: str, sample: "2026-11-21T07:25:00Z"}
     addresses:
-      description: Its addresses and host names.
+      description: Addresses and host names of the Node.
       type: list
       elements: str
       sample: [203.0.113.5, master-0.demo.metal.test]
-    taints:
-      description: Its taints, with C(key), C(value) and C(effect).
-      type: list
-      elements: dict
-      sample: []
+    taints: {description: "Taints with C(key), C(value) and C(effect).", type: list, elements: dict, sample: []}
     conditions:
-      description: Its conditions, with C(type), C(status), C(reason), C(message) and C(lastTransitionTime).
+      description: Conditions with C(type), C(status), C(reason), C(message) and C(lastTransitionTime).
       type: list
       elements: dict
       sample:
@@ -307,44 +255,25 @@ nodes:
           message: kubelet is posting ready status
           lastTransitionTime: "2026-11-21T07:26:10Z"
 pods:
-  description:
-    - The pods that have not succeeded and do not run with all their containers ready. Empty unless O(pod_details=true), or when the API
-      does not answer.
+  description: The pods that have not succeeded and do not run with all their containers ready. Empty unless O(pod_details=true), or when
+    the API does not answer.
   returned: always
   type: list
   elements: dict
   contains:
-    namespace:
-      description: Namespace of the pod.
-      type: str
-      sample: openshift-ingress
-    name:
-      description: Name of the pod.
-      type: str
-      sample: router-default-6c9f7d
-    node:
-      description: Name of its Node, empty when it is not scheduled.
-      type: str
-      sample: worker-0.demo.metal.test
-    phase:
-      description: Its phase.
-      type: str
-      sample: Pending
-    reason:
-      description: Why it is in this phase, as its status says.
-      type: str
-      sample: ""
-    is_deleting:
-      description: Whether its deletion was requested.
-      type: bool
-      sample: false
+    namespace: {description: Namespace of the pod., type: str, sample: openshift-ingress}
+    name: {description: Name of the pod., type: str, sample: router-default-6c9f7d}
+    node: {description: "Name of the Node, empty when the pod is not scheduled.", type: str, sample: worker-0.demo.metal.test}
+    phase: {description: Phase of the pod., type: str, sample: Pending}
+    reason: {description: "Reason of the phase, from the status of the pod.", type: str, sample: ""}
+    is_deleting: {description: Whether the deletion of the pod was requested., type: bool, sample: false}
     containers:
-      description: Its containers, with C(name), C(ready), C(restarts), C(state), C(reason) and C(exit_code).
+      description: Containers with C(name), C(ready), C(restarts), C(state), C(reason) and C(exit_code).
       type: list
       elements: dict
       sample: [{name: router, ready: false, restarts: 3, state: waiting, reason: CrashLoopBackOff, exit_code: null}]
 skipped_nodes:
-  description: Names of those of O(quorum_of) that are not Ready and not waited for any longer, since enough others are. Each is a warning.
+  description: Names of those of O(quorum_of) that are not Ready and were skipped, since enough others are Ready. Each is a warning.
   returned: always
   type: list
   elements: str

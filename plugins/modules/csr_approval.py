@@ -7,38 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: csr_approval
-short_description: Approve the node CSRs of the given machines, and no others
+short_description: Approve CSRs of expected nodes only
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - A node joins OpenShift by two certificate signing requests, one for its client certificate and, once its Node is registered, one for
-    its serving certificate. Without a machine API an approver has to approve both.
-  - This module approves exactly those of the O(machines) it is given, follows them until each of these is joined, and says of every
-    other request why it was left pending. A machine is joined when its Node exists and is Ready and its serving certificate is issued.
-  - For every request all of this must hold. The signer is one of the two of kubelets, the usages are exactly a kubelet's, the request is
-    one clean PEM block with a valid signature, its key is ECDSA P-256 or RSA with at least 2048 bits, and it has nothing in it that could
-    be read in two ways.
-  - A client request must have been filed by the node bootstrapper with exactly its groups, its subject must be exactly the node's,
-    without alternative names, for one of O(machines), within O(window) of the machine's creation, and no Node of that name may exist
-    (but see O(recover_nodes)). Of several requests of one machine only the newest is approved, since a kubelet that asks again has
-    forgotten its older key, and none that is older than one that was approved or denied. A second key for a machine that has joined is
-    refused, also when its Node was deleted since. A machine has joined when a Node of it was registered after its creation, or when a
-    request was filed with its own node certificate; a machine that was created later under the same name is another one.
-  - The owner of a first key cannot be verified; a client with the bootstrap token can file a request for a machine that has not joined. So
-    RV(alarms) names each machine for which CSRs with different keys were filed sooner than a kubelet asks again, which is after 15
-    minutes, or after an approval. A kubelet that is restarted while it waits does that as well, so it is a warning and no failure.
-  - A serving request must have been filed by the node itself, its Node must exist, its names must be the node's and each of its addresses
-    must be one of the machine's or of O(additional_addresses).
-  - A refused request stays pending (but see O(deny_refused)). Renewals and requests of other signers are not touched.
-  - Approvals, refusals and alarms are displayed at once, as lines of the task, with any O(progress_interval).
-  - A request that the cluster does not let the module approve or deny is reported and tried again, and the others go on. An API that
-    refuses to list the requests is asked again as well; the module fails when it has refused for three minutes.
-  - Names and messages that come from requests are shown with control characters escaped, and cut when they are long.
+  - A node joins OpenShift with two certificate signing requests (CSRs), one for its client certificate and, after its Node is registered,
+    one for its serving certificate. Without the machine API, an approver has to approve both.
+  - Approves the CSRs of O(machines) only, waits until each machine has joined, and returns for every other CSR why it stays pending. A
+    machine has joined when its Node is Ready and its serving certificate is issued.
+  - A CSR is approved only if its signer is one of the two kubelet signers, its usages are exactly those of a kubelet, it is a single PEM
+    block with a valid signature, its key is ECDSA P-256 or RSA with at least 2048 bits, and no part of it is ambiguous.
+  - A client CSR also has to be filed by the node bootstrapper with exactly its groups, within O(window) of the creation of one of
+    O(machines), with exactly the subject of this node and no alternative names, and no Node of this name may exist (but see
+    O(recover_nodes)). Only the newest CSR of a machine is approved, since a kubelet discards the key of an older CSR, and none that is
+    older than one that was approved or denied. A second key for a machine that has joined is refused, even if its Node was deleted. For
+    this rule, a machine has joined if its Node was registered after the machine was created, or if its own node certificate has filed a
+    CSR. A machine that was created later under the same name is another machine.
+  - The owner of the first key cannot be verified, since a client with the bootstrap token can file a CSR for a machine that has not joined.
+    RV(alarms) therefore returns each machine for which CSRs with different keys were filed after an approval, or within 15 minutes, before
+    a kubelet files a new CSR. A restarted kubelet causes an alarm as well, so an alarm is a warning and no failure.
+  - A serving CSR has to be filed by the node itself, its Node has to exist, its names have to be those of the node, and each address has to
+    be one of the machine or of O(additional_addresses).
+  - A refused CSR stays pending (but see O(deny_refused)). Renewals and CSRs of other signers are ignored.
+  - Approvals, refusals and alarms are displayed at once, whatever O(progress_interval) is.
+  - If the API refuses an approval or a denial, the module reports it, tries it again, and continues with other CSRs. If the API refuses to
+    list the CSRs, the module fails after three minutes.
+  - Names and messages from CSRs are displayed with control characters escaped, and truncated if they are long.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
@@ -54,106 +51,96 @@ attributes:
 options:
   machines:
     description:
-      - The machines that may join. Of two with the same name and different data neither is approved, the others are.
-      - With O(ownership_tags) their devices are watched. What is pending has the last event of each then, and the wait ends at once when
-        one of them failed, is gone, or its Ignition ended with a failure. That needs the access to the Metal API, which is not asked
-        otherwise.
+      - The machines that may join. If two entries have the same name and different data, neither is approved.
+      - With O(ownership_tags), the module reads the devices of the machines from the Metal API. It reports the last event of each pending
+        machine, and fails at once if a device failed or is gone, or if its Ignition failed. Without O(ownership_tags), the Metal API is not
+        used.
     type: list
     elements: dict
     required: true
     suboptions:
       name:
-        description: The node's name, which is the machine's full host name in lower case.
+        description: Name of the node, which is the full host name of the machine in lower case.
         type: str
         required: true
       id:
-        description:
-          - Id of its device. A Node of its name that records another device (see M(equinix_metal.openshift.node_ownership)) is none of this
-            machine, which has not joined then.
+        description: ID of the device. A Node of this name that records another device (see M(equinix_metal.openshift.node_ownership))
+          belongs to another machine, so this one has not joined.
         type: str
       addresses:
-        description:
-          - All addresses the machine has by the Metal API. Its serving certificate may be for these and no others.
+        description: All addresses that the Metal API returns for the machine. Its serving certificate may contain no other address.
         type: list
         elements: str
         default: []
       created_at:
         description:
-          - When the machine was created, as the Metal API returns it. Its first request must come within O(window) after that.
-          - Left out, the machine may come at any time.
+          - Time at which the machine was created, as the Metal API returns it. Its first CSR has to be filed within O(window) after it.
+          - If it is not set, the machine may join at any time.
         type: str
       labels:
-        description:
-          - Labels that the machine's Node gets as soon as it exists, once. They are for labels that a kubelet may not set itself, such as
-            C(node-role.kubernetes.io/storage) of a MachineConfigPool, without which the machine would be rebooted to another pool and back.
+        description: Labels to set once on the Node of the machine, as soon as the Node exists. Use them for labels that a kubelet may not
+          set itself, such as C(node-role.kubernetes.io/storage) of a MachineConfigPool. Without that label the machine would reboot twice,
+          to another pool and back.
         type: dict
         default: {}
   additional_addresses:
-    description:
-      - Addresses every machine may have beside its own, for example virtual ones that move between machines.
+    description: Addresses that every machine may have in addition to its own, for example virtual addresses that move between machines.
     type: list
     elements: str
     default: []
   window:
-    description:
-      - How long after its creation a machine's first request is accepted, in seconds. V(0) is without end.
+    description: Seconds after the creation of a machine within which its first CSR is accepted. V(0) disables the limit.
     type: float
     default: 7200
   short_names:
-    description:
-      - Whether a serving certificate may also name the first label of the node's name.
+    description: Whether a serving certificate may also contain the first label of the node name.
     type: bool
     default: false
   pending_limit:
     description:
-      - With more pending requests of kubelets from the last hour than this nothing is approved, until an operator has checked them.
-      - Without it, ten for each machine and 100 more.
+      - Maximum number of pending kubelet CSRs of the last hour. If there are more, nothing is approved until an operator has checked them.
+      - By default 10 for each machine and 100 more.
     type: int
   second_key_after:
-    description:
-      - A machine whose request was approved but whose Node does not exist may have been started again and then asks with another key.
-        That one is approved when the Node has not registered after so many seconds.
+    description: Seconds after which another key of a machine is approved, if its first CSR was approved but no Node was registered. A
+      machine that was restarted files a CSR with another key.
     type: float
     default: 60
   recover_nodes:
     description:
-      - Whether machines whose Node exists may be given another client certificate, as they need one when theirs ended while they were
-        switched off. Only for Nodes from which nothing is heard any more (their Ready condition is Unknown), O(window) does not apply to
-        them, and everything else does.
-      - The same goes for machines that had joined and whose Node was deleted, when they have lost their certificate.
-      - Who holds the bootstrap token and files a request while a machine is off takes its place. So leave it off but for such a run, with
-        all machines on.
+      - Whether to approve another client certificate for machines whose Node exists, because their certificate expired while they were
+        switched off. Applies only to Nodes whose condition Ready is Unknown. O(window) does not apply to them, all other rules do.
+      - Applies also to machines that had joined, whose Node was deleted, and which lost their certificate.
+      - A client with the bootstrap token that files a CSR while a machine is off takes the place of this machine. Set it for a single run
+        only, with all machines switched on.
     type: bool
     default: false
   deny_refused:
     description:
-      - Whether requests that violate a rule are denied instead of left pending. A denial is final for its request; a kubelet files another
-        one within seconds, which is denied again as long as it violates the rule.
-      - A request that is only too early is never denied. Do not use it in a cluster with another approver for other machines.
+      - Whether to deny CSRs that violate a rule. Otherwise they stay pending. A denial is final for its CSR. A kubelet files another CSR
+        within seconds, which is denied too as long as it violates the rule.
+      - A CSR that is only too early is never denied. Do not set it if another approver approves other machines of the cluster.
     type: bool
     default: false
   watch_timeout:
-    description:
-      - How long one watch of the requests lasts, in seconds. A new one begins after that, so a connection that has become silent delays
-        approvals by this and a few seconds at most.
+    description: Seconds after which a watch of the CSRs is started anew. If a connection stops without an error, approvals are delayed by
+      this time and a few seconds at most.
     type: float
     default: 30
   history:
     description:
-      - Name of a ConfigMap in the namespace C(kube-system) in which the module remembers which machines have joined and what was answered
-        for them. The cluster removes requests after an hour; with the ConfigMap a later run knows them too.
-      - The ConfigMap is made when it is not there. To write it is not counted as a change.
-      - Without it the module knows what is seen in its own run, and what the requests and Nodes that are there prove.
+      - Name of a ConfigMap in the namespace C(kube-system) in which the module stores which machines have joined and which CSRs were
+        approved for them. The cluster deletes CSRs after an hour, so a later run needs the ConfigMap.
+      - The ConfigMap is created if it does not exist. Writing it does not count as a change.
+      - Without it the module uses only what it has observed itself, and the CSRs and Nodes that exist.
     type: str
     default: ""
   wait:
-    description:
-      - Whether to go on until every machine is joined. Otherwise what can be approved now is, and the module ends.
+    description: Wait until every machine has joined. Otherwise the module approves what can be approved now, and returns.
     type: bool
     default: true
   wait_interval:
-    description:
-      - Interval between two reads of the Nodes, in seconds. Requests are watched all the time.
+    description: Seconds between two reads of the Nodes. CSRs are watched all the time.
     type: float
     default: 5
 seealso:
@@ -193,131 +180,92 @@ EXAMPLES = r"""
 
 RETURN = r"""
 verdicts:
-  description: What was decided about every certificate request of the cluster, oldest first.
+  description: The decision about each CSR of the cluster, oldest first.
   returned: when the cluster's API has answered
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the request.
-      type: str
-      sample: csr-7xk2p
-    signer:
-      description: The signer it is addressed to.
-      type: str
-      sample: kubernetes.io/kubelet-serving
-    node:
-      description: The node of the request, empty if it has none.
-      type: str
-      sample: worker-2.demo.metal.test
+    name: {description: Name of the CSR., type: str, sample: csr-7xk2p}
+    signer: {description: Signer of the CSR., type: str, sample: kubernetes.io/kubelet-serving}
+    node: {description: "Node of the CSR, empty if it has none.", type: str, sample: worker-2.demo.metal.test}
     verdict:
-      description: Whether it was (in check mode, would be) approved or denied, stays pending, or is not this module's to decide.
+      description: Whether the CSR was (in check mode, would be) approved or denied, stays pending, or is ignored.
       type: str
       sample: approved
-    reason:
-      description: Why.
-      type: str
-      sample: first certificate of the expected machine worker-2.demo.metal.test
+    reason: {description: Reason of the decision., type: str, sample: first certificate of the expected machine worker-2.demo.metal.test}
 approved:
-  description: Names of the requests that were (in check mode, would be) approved.
+  description: Names of the CSRs that were (in check mode, would be) approved.
   returned: when the cluster's API has answered
   type: list
   elements: str
   sample: [csr-7xk2p]
 denied:
-  description: Names of the requests that were (in check mode, would be) denied, see O(deny_refused).
+  description: Names of the CSRs that were (in check mode, would be) denied, see O(deny_refused).
   returned: when the cluster's API has answered
   type: list
   elements: str
   sample: []
 refused:
-  description: The requests that violate a rule, left pending or denied (O(deny_refused)). Check these.
+  description: The CSRs that violate a rule, pending or denied (O(deny_refused)). Check them.
   returned: when the cluster's API has answered
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the request.
-      type: str
-      sample: csr-q8w4d
-    signer:
-      description: The signer it is addressed to.
-      type: str
-      sample: kubernetes.io/kube-apiserver-client-kubelet
-    node:
-      description: The node it claims to be for.
-      type: str
-      sample: unknown.demo.metal.test
+    name: {description: Name of the CSR., type: str, sample: csr-q8w4d}
+    signer: {description: Signer of the CSR., type: str, sample: kubernetes.io/kube-apiserver-client-kubelet}
+    node: {description: The node that the CSR claims to be for., type: str, sample: unknown.demo.metal.test}
     requestor:
-      description: The user who filed it.
+      description: The user who filed the CSR.
       type: str
       sample: system:serviceaccount:openshift-machine-config-operator:node-bootstrapper
-    reason:
-      description: The rule that it violates.
-      type: str
-      sample: "no expected machine has the name 'unknown.demo.metal.test'"
+    reason: {description: The violated rule., type: str, sample: no expected machine has the name 'unknown.demo.metal.test'}
 alarms:
-  description:
-    - The machines for which CSRs with different keys were filed, where a kubelet that only waits for its answer files none. Either the
-      machine was restarted, or the request that was approved is not the machine's. Check these.
+  description: Machines for which CSRs with different keys were filed, although a waiting kubelet files none. Either the machine was
+    restarted, or the approved CSR was filed by another client. Check them.
   returned: when the cluster's API has answered
   type: list
   elements: dict
   contains:
-    node:
-      description: The machine.
-      type: str
-      sample: worker-2.demo.metal.test
+    node: {description: Name of the machine., type: str, sample: worker-2.demo.metal.test}
     requests:
-      description: The requests for its first certificate, oldest first.
+      description: CSRs for the first certificate of the machine, oldest first.
       type: list
       elements: dict
       contains:
-        name:
-          description: Name of the request.
-          type: str
-          sample: csr-7xk2p
-        filed_at:
-          description: When it was filed.
-          type: str
-          sample: "2026-03-01T12:25:00Z"
+        name: {description: Name of the CSR., type: str, sample: csr-7xk2p}
+        filed_at: {description: Time at which the CSR was filed., type: str, sample: "2026-03-01T12:25:00Z"}
         key:
-          description: The SHA-256 of its public key (SubjectPublicKeyInfo, DER), in hexadecimal digits.
+          description: SHA-256 of the public key (SubjectPublicKeyInfo, DER), hexadecimal.
           type: str
           sample: 0b2d3e81d8e8b1b6e8f7c3a9d4c5b6a7980f1e2d3c4b5a69788796a5b4c3d2e1
-        approved:
-          description: Whether it was (in check mode, would be) approved.
-          type: bool
-          sample: true
+        approved: {description: "Whether the CSR was (in check mode, would be) approved.", type: bool, sample: true}
     message:
-      description: All of that in one line.
+      description: The alarm in one line.
       type: str
       sample: >-
         CSRs with different keys were filed for node worker-2.demo.metal.test: csr-7xk2p (approved), csr-m2c4d (pending). Usual after a
         restart; otherwise compare the node's key (docs/generated/joining.md)
-    key_command:
-      description: The command that shows the key of a node that has joined, for a shell on that node.
-      type: str
+    key_command: {description: "Command that prints the key of a node that has joined, for a shell on this node.", type: str}
 joined:
-  description: The machines that are joined.
+  description: Names of the machines that have joined.
   returned: when the cluster's API has answered
   type: list
   elements: str
   sample: [worker-2.demo.metal.test]
 labelled:
-  description: The Nodes that got labels (in check mode, would get).
+  description: Names of the Nodes that were (in check mode, would be) labelled.
   returned: when the cluster's API has answered
   type: list
   elements: str
   sample: [worker-2.demo.metal.test]
 skipped_machines:
-  description: Names of those of O(quorum_of) that have not joined and are not waited for any longer, since enough others have.
+  description: Names of those of O(quorum_of) that have not joined and were skipped, since enough others have joined.
   returned: when the cluster's API has answered
   type: list
   elements: str
   sample: []
 waiting:
-  description: What each of the other machines still lacks, and with O(ownership_tags) how far it is.
+  description: What each pending machine lacks, and with O(ownership_tags) its progress.
   returned: when the cluster's API has answered
   type: list
   elements: str

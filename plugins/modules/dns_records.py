@@ -10,11 +10,9 @@ module: dns_records
 short_description: Manage DNS records at a DNS server or service
 version_added: 0.1.0
 description:
-  - Reads which of the records are as they should be, and sets all others in as few requests as the provider allows. Hundreds of names
-    take no longer than a few.
-  - Only the records that are named are touched. With O(owner) each of them gets an ownership record, and records of another owner are
-    not touched either.
-  - Nothing can stand beside an alias (CNAME). Where a name that is to have records is one, nothing is set, and the module fails.
+  - Compares the records with the desired ones, and sets those that differ in as few requests as the provider allows.
+  - Only O(records) are changed. With O(owner) each of them has an ownership record, and records of another owner are not changed.
+  - A name with an alias (CNAME) cannot have other records. If a desired name has one, the module fails and sets nothing.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 requirements:
@@ -23,162 +21,124 @@ requirements:
   - octodns and the package of the service, such as octodns-cloudflare, for O(provider=octodns)
 options:
   provider:
-    description:
-      - V(rfc2136) is a DNS server that accepts signed updates (TSIG), V(route53) Amazon Route 53, V(octodns) a service for which octoDNS
-        has a provider.
+    description: V(rfc2136) is a DNS server that accepts signed updates (TSIG). V(route53) is Amazon Route 53. V(octodns) is a service with
+      an octoDNS provider.
     type: str
     choices: [rfc2136, route53, octodns]
     default: rfc2136
   zone:
-    description:
-      - The zone that is updated, for example V(metal.example.com).
+    description: The zone to update, for example V(metal.example.com).
     type: str
     required: true
   server:
-    description:
-      - Address of the server that keeps the zone. Required with O(provider=rfc2136).
+    description: Address of the primary server of the zone. Required with O(provider=rfc2136).
     type: str
   port:
-    description:
-      - Port of O(server), which is asked by TCP.
+    description: TCP port of O(server).
     type: int
     default: 53
   key_name:
-    description:
-      - Name of the TSIG key. Required with O(provider=rfc2136).
+    description: Name of the TSIG key. Required with O(provider=rfc2136).
     type: str
   key_secret:
-    description:
-      - The TSIG key, in base64. Required with O(provider=rfc2136).
+    description: The TSIG key in base64. Required with O(provider=rfc2136).
     type: str
   key_algorithm:
-    description:
-      - Algorithm of the TSIG key.
+    description: Algorithm of the TSIG key.
     type: str
-    choices:
-      - hmac-sha224
-      - hmac-sha256
-      - hmac-sha384
-      - hmac-sha512
-      - hmac-sha1
-      - hmac-md5
+    choices: [hmac-sha224, hmac-sha256, hmac-sha384, hmac-sha512, hmac-sha1, hmac-md5]
     default: hmac-sha256
   access_key:
-    description:
-      - Access key of AWS. Without it boto3 reads credentials from the environment, from files and from the metadata of the instance.
+    description: AWS access key. By default boto3 reads the credentials from the environment, its files or the instance metadata.
     type: str
   secret_key:
-    description:
-      - Secret key of AWS.
+    description: AWS secret key.
     type: str
   session_token:
-    description:
-      - Session token of temporary credentials of AWS.
+    description: Session token of temporary AWS credentials.
     type: str
   endpoint:
-    description:
-      - URL of the API, if it is not that of Amazon Route 53.
+    description: URL of the API, if not that of Amazon Route 53.
     type: str
   ca:
-    description:
-      - File with the CA certificates for O(endpoint).
+    description: Path of a CA bundle for O(endpoint).
     type: path
   zone_id:
-    description:
-      - Id of the hosted zone, where several have the name O(zone).
+    description: ID of the hosted zone. Required if several zones have the name O(zone).
     type: str
   zone_private:
-    description:
-      - Whether the hosted zone is a private one.
+    description: Whether the hosted zone is private.
     type: bool
     default: false
   create_zone:
     description:
-      - With O(provider=route53), whether a zone that does not exist is created, with the tag C(openshift-cluster) of O(owner). A zone with
-        this tag is deleted when all O(records) are without values and no other record is left in it.
-      - Needs O(owner). A private zone is not created.
+      - With O(provider=route53), create the zone if it does not exist, with the tag C(openshift-cluster) of O(owner). A zone with this tag
+        is deleted when all O(records) are without values and the zone contains no other record.
+      - Requires O(owner). A private zone is not created.
     type: bool
     default: false
   service:
-    description:
-      - Name of the service, such as V(cloudflare) for the package octodns-cloudflare, or the whole name of a class, such as
-        V(octodns_cloudflare.CloudflareProvider). Required with O(provider=octodns).
+    description: Name of the service, such as V(cloudflare) for the package octodns-cloudflare, or the full name of a class, such as
+      V(octodns_cloudflare.CloudflareProvider). Required with O(provider=octodns).
     type: str
   options:
-    description:
-      - Arguments of that class, see the README of its package. O(timeout) is passed on where the class has such an argument.
+    description: ["Arguments of that class, see the README of its package. O(timeout) is passed on where the class has such an argument."]
     type: dict
   secrets:
-    description:
-      - More arguments of that class which are secrets, such as C(token). They are in no output.
+    description: Secret arguments of that class, such as C(token). They are never returned or displayed.
     type: dict
   owner:
     description:
-      - The cluster that owns the records, C(<name>.<domain>). Each name gets a TXT record C(_openshift-owner.<name>) that says so, deleted
-        with the records; in a wildcard's the asterisk is C(_wildcard).
-      - A name that has records without such a TXT record, or one with another owner, is foreign. Without this option only values are
+      - The cluster that owns the records, C(<name>.<domain>). Each name has a TXT record C(_openshift-owner.<name>) with the owner, which
+        is deleted with the records. For a wildcard it is C(_openshift-owner._wildcard).
+      - A name with records but without this TXT record, or with that of another owner, is foreign. Without O(owner) only values are
         compared, and no TXT record is read or written.
     type: str
   infra_id:
-    description:
-      - The infraID of the cluster's install, a part of the ownership record. With it, two clusters of one name are two owners.
+    description: The infraID of the cluster, which becomes a part of the ownership record. With it, two clusters of the same name are
+      different owners.
     type: str
   adoptable_values:
-    description:
-      - Addresses of the cluster's devices. Records without an ownership record are the cluster's if they have only such values.
+    description: Addresses of the devices of the cluster. Records without an ownership record belong to the cluster if all their values are
+      among them.
     type: list
     elements: str
     default: []
   foreign:
-    description:
-      - V(fail) fails for a foreign record of a name that is to have records, and changes nothing. V(keep) leaves it as it is. V(take)
-        treats foreign records as the cluster's own, also where they are to be deleted.
+    description: What to do with a foreign record of a name in O(records). V(fail) fails and changes nothing. V(keep) keeps it. V(take)
+      treats it as a record of the cluster, also when it is to be deleted.
     type: str
     choices: [fail, keep, take]
     default: fail
   records:
-    description:
-      - What should be there, one entry for each name and type.
+    description: The desired records, one entry for each name and type.
     type: list
     elements: dict
     required: true
     suboptions:
       name:
-        description:
-          - The whole name, with or without a dot at its end.
+        description: Full name, with or without a trailing dot.
         type: str
         required: true
       type:
-        description:
-          - Type of the records. V(addresses) is both A and AAAA, and each value is of the type that it is an address of.
+        description: Type of the records. V(addresses) means A and AAAA, by the address family of each value.
         type: str
-        choices:
-          - addresses
-          - A
-          - AAAA
-          - TXT
-          - PTR
-          - NS
+        choices: [addresses, A, AAAA, TXT, PTR, NS]
         default: A
       values:
-        description:
-          - All values it should have. Without values it should not be there.
+        description: All values of the records. If empty, the records are deleted.
         type: list
         elements: str
         default: []
   ttl:
-    description:
-      - Seconds that others may keep what is set. Records that are right otherwise are left as they are.
+    description: Time to live of the records in seconds. Records that differ only in it are not changed.
     type: int
     default: 60
   timeout:
-    description:
-      - Seconds until each answer.
+    description: Timeout of a request in seconds.
     type: float
     default: 10
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.changing
+extends_documentation_fragment: [equinix_metal.openshift._attributes.changing]
 """
 
 EXAMPLES = r"""
@@ -219,52 +179,31 @@ EXAMPLES = r"""
 
 RETURN = r"""
 records:
-  description: What was changed (in check mode what would be).
+  description: The records that were (in check mode, would be) changed.
   returned: success
   type: list
   elements: dict
   contains:
-    name:
-      description: The name.
-      type: str
-      sample: worker-0.demo.metal.example.com
-    type:
-      description: Type of the records.
-      type: str
-      sample: A
-    before:
-      description: The values it had.
-      type: list
-      elements: str
-      sample: []
-    after:
-      description: The values it has.
-      type: list
-      elements: str
-      sample: [192.0.2.10]
+    name: {description: Name of the records., type: str, sample: worker-0.demo.metal.example.com}
+    type: {description: Type of the records., type: str, sample: A}
+    before: {description: The values before the change., type: list, elements: str, sample: []}
+    after: {description: The values after the change., type: list, elements: str, sample: [192.0.2.10]}
 name_servers:
-  description: Name servers of the zone, with O(create_zone). Empty if it does not exist.
+  description: Name servers of the zone, with O(create_zone). Empty if the zone does not exist.
   returned: success
   type: list
   elements: str
   sample: [ns-2048.awsdns-64.com, ns-2049.awsdns-65.net]
 foreign:
-  description: Records of these names that are not O(owner)'s. Always empty without O(owner).
+  description: Foreign records of these names. Always empty without O(owner).
   returned: success
   type: list
   elements: dict
   contains:
-    name:
-      description: The name.
-      type: str
-      sample: api.demo.metal.example.com
-    values:
-      description: The addresses, or the target of an alias.
-      type: list
-      elements: str
-      sample: [203.0.113.7]
+    name: {description: Name of the records., type: str, sample: api.demo.metal.example.com}
+    values: {description: "The addresses, or the target of an alias.", type: list, elements: str, sample: [203.0.113.7]}
     owner:
-      description: The owner by its ownership record, empty without one.
+      description: The owner in the ownership record, empty without one.
       type: str
       sample: demo.metal.example.com with the infraID demo-x7k2p
 """

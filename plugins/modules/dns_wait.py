@@ -12,53 +12,43 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Asks a resolver until each name has all of its addresses, and no other. It is for records that a user creates by hand.
-  - A resolver that does not answer, or not yet, is something to wait for.
-  - For a wildcard a name below it is asked for.
+  - Queries a resolver until each name resolves to all of its addresses and to no other, for records that are created outside of Ansible.
+  - The module also waits while the resolver does not answer.
+  - For a wildcard, a name below it is queried.
 requirements:
   - dnspython
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._wait
+extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module, equinix_metal.openshift._wait]
 options:
   records:
-    description:
-      - Names and their addresses.
+    description: Names and their addresses.
     type: list
     elements: dict
     required: true
     suboptions:
       name:
-        description:
-          - The whole name.
+        description: Full name.
         type: str
         required: true
       type:
-        description:
-          - The values are addresses of both families.
+        description: Type of the values, addresses of both families.
         type: str
         choices: [addresses]
         default: addresses
       values:
-        description:
-          - Addresses. A name without values is not waited for.
+        description: Addresses of the name. A name without values is ignored.
         type: list
         elements: str
         default: []
   server:
-    description:
-      - Address of the resolver. Empty is the resolver of this computer.
+    description: Address of the resolver. By default the resolver of the host.
     type: str
     default: ""
   port:
-    description:
-      - Port of O(server).
+    description: Port of O(server).
     type: int
     default: 53
   timeout:
-    description:
-      - Seconds until each answer.
+    description: Timeout of a request in seconds.
     type: float
     default: 10
 """
@@ -76,7 +66,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 pending:
-  description: A text for each name that does not resolve to its addresses.
+  description: A message for each name that does not resolve to its addresses.
   returned: always
   type: list
   elements: str

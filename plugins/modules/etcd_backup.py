@@ -12,42 +12,35 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Runs C(/usr/local/bin/cluster-backup.sh) on a control plane machine with a healthy etcd member, in a privileged pod in the namespace
-    C(openshift-etcd), and waits for its end. The pod uses the image of the etcd pod, which the machine has already.
-  - The user of the kubeconfig needs the rights to create privileged pods and C(pods/exec) in this namespace, as C(cluster-admin) has.
-  - The backup stays on the machine, in O(directory). It has secrets of the cluster. Copy it to another computer.
-  - Each call makes another backup.
+  - Runs C(/usr/local/bin/cluster-backup.sh) in a privileged pod in the namespace C(openshift-etcd), on a control plane machine with a
+    healthy etcd member, and waits until it ends. The pod uses the image of the etcd pod, which the machine has pulled already.
+  - The kubeconfig requires the right to create privileged pods and C(pods/exec) in this namespace, as C(cluster-admin) has.
+  - The backup stays in O(directory) on the machine. It contains secrets of the cluster. Copy it to another computer.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 attributes:
   idempotent:
-    description: A task that is run again makes another backup.
+    description: Every run creates another backup.
     support: none
 options:
   directory:
-    description:
-      - Folder on the machine, as an absolute path.
+    description: Absolute path of the folder on the machine.
     type: str
     default: /home/core/assets/backup
   not_on:
-    description:
-      - Names of Nodes on whose machines no backup is made, such as one that is to be replaced.
+    description: Names of Nodes on which no backup is created, such as one that is to be replaced.
     type: list
     elements: str
     default: []
   force:
-    description:
-      - Whether to back up while kube-apiserver, kube-controller-manager, kube-scheduler or etcd is progressing, as after the failure of a
-        control plane machine. The script refuses that otherwise, since a backup during a rollout may not match the static pods.
+    description: Create the backup even if kube-apiserver, kube-controller-manager, kube-scheduler or etcd is progressing, as after the
+      failure of a control plane machine. Otherwise the script refuses it, since a backup during a rollout may not match the static pods.
     type: bool
     default: false
   wait:
-    description:
-      - Whether to wait for the end of the backup. Otherwise it is only begun, and the pod is not deleted.
+    description: Wait until the backup is complete. Otherwise the module only starts it, and does not delete the pod.
     type: bool
     default: true
 seealso:
@@ -69,12 +62,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 node:
-  description: Name of the Node on whose machine the backup is.
+  description: Name of the Node with the backup.
   returned: success
   type: str
   sample: master-0.demo.metal.test
 directory:
-  description: Folder of the backup on this machine.
+  description: Path of the backup on the machine.
   returned: success
   type: str
   sample: /home/core/assets/backup

@@ -12,31 +12,26 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Lists the etcd members with their health, by C(etcdctl) in an etcd pod, which is run through the API server. The user of the kubeconfig
-    needs the right to create C(pods/exec) in the namespace C(openshift-etcd).
-  - With O(removal_of) it returns why the control plane machine of a Node cannot be replaced now.
-  - With O(members) it waits until exactly these Nodes have healthy members.
+  - Lists the etcd members with their health, with C(etcdctl) in an etcd pod. The kubeconfig requires the right to create C(pods/exec) in
+    the namespace C(openshift-etcd).
+  - With O(removal_of), returns why the machine of a control plane Node cannot be replaced now.
+  - With O(members), waits until exactly these Nodes have healthy members.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   members:
-    description:
-      - Names of the Nodes that are to have a healthy member, all that the cluster is to have. Empty waits for no member.
+    description: Names of all Nodes that should have a healthy member. If empty, the module does not wait for members.
     type: list
     elements: str
     default: []
   removal_of:
-    description:
-      - Name of a control plane Node whose machine is to be replaced, see RV(blockers).
+    description: Name of a control plane Node whose machine is to be replaced, see RV(blockers).
     type: str
   wait:
-    description:
-      - Whether to wait for O(members), and for an API server that does not answer. Otherwise an API server that does not answer is an
-        error at once.
+    description: Wait for O(members), and for an API server that does not answer. Otherwise the module fails at once if the API server does
+      not answer.
     type: bool
     default: true
 seealso:
@@ -63,22 +58,10 @@ members:
   type: list
   elements: dict
   contains:
-    id:
-      description: Id of the member, hexadecimal.
-      type: str
-      sample: 8e9e05c52164694d
-    name:
-      description: Name of its Node; empty for a member that has not started yet.
-      type: str
-      sample: master-0.demo.metal.test
-    learner:
-      description: Whether it does not vote yet.
-      type: bool
-      sample: false
-    healthy:
-      description: Whether it votes and answers.
-      type: bool
-      sample: true
+    id: {description: "ID of the member, hexadecimal.", type: str, sample: 8e9e05c52164694d}
+    name: {description: "Name of the Node, empty for a member that has not started yet.", type: str, sample: master-0.demo.metal.test}
+    learner: {description: "Whether the member is a learner, which does not vote yet.", type: bool, sample: false}
+    healthy: {description: Whether the member votes and answers., type: bool, sample: true}
 quorum_guard:
   description: Whether the etcd operator changes members only while three are available.
   returned: success
@@ -89,20 +72,11 @@ replacing:
   returned: success
   type: dict
   contains:
-    node:
-      description: Name of the Node.
-      type: str
-      sample: master-1.demo.metal.test
-    device:
-      description: Id of the old device; empty when there was none.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    member:
-      description: Id of the old member; empty when there was none.
-      type: str
-      sample: 8e9e05c52164694d
+    node: {description: Name of the Node., type: str, sample: master-1.demo.metal.test}
+    device: {description: "ID of the old device, empty without one.", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
+    member: {description: "ID of the old member, empty without one.", type: str, sample: 8e9e05c52164694d}
 problem:
-  description: What the etcd operator reports about members that are not available; empty when all are.
+  description: What the etcd operator reports about unavailable members. Empty when all are available.
   returned: success
   type: str
   sample: 2 of 3 members are available, master-1.demo.metal.test is unhealthy

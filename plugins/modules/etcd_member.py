@@ -12,38 +12,32 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Removes the etcd member of a control plane machine that no longer exists, by C(etcdctl) in the etcd pod of another machine. It is
-    refused if the members that remain would have no quorum.
-  - Then it deletes the member's secrets C(etcd-peer-<node>), C(etcd-serving-<node>) and C(etcd-serving-metrics-<node>) in the namespace
-    C(openshift-etcd), if no Node has the name O(node) any more. They have certificates for the old address. While the Node exists the etcd
+  - Removes the etcd member of a control plane machine that no longer exists, with C(etcdctl) in the etcd pod of another machine. Fails if
+    the remaining members would have no quorum.
+  - Then deletes the Secrets C(etcd-peer-<node>), C(etcd-serving-<node>) and C(etcd-serving-metrics-<node>) in the namespace
+    C(openshift-etcd), whose certificates are for the old address. They are kept while a Node with the name O(node) exists, since the etcd
     operator would create them again.
-  - The user of the kubeconfig needs the right to create C(pods/exec) in the namespace C(openshift-etcd).
+  - The kubeconfig requires the right to create C(pods/exec) in the namespace C(openshift-etcd).
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   node:
-    description:
-      - Name of the Node.
+    description: Name of the Node.
     type: str
     required: true
   id:
-    description:
-      - Id of the member, hexadecimal, so that a new member of the same name is not removed. An empty text removes no member. Without this
-        option it is the member of the name O(node).
+    description: ID of the member, hexadecimal. A new member with the same name is not removed then. If empty, no member is removed. By
+      default the member is found by O(node).
     type: str
   state:
-    description:
-      - V(absent) removes the member. Members are added by the etcd operator alone.
+    description: V(absent) removes the member. Only the etcd operator adds members.
     type: str
     choices: [absent]
     default: absent
   wait:
-    description:
-      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    description: Wait for an API server that does not answer. Otherwise the module fails at once.
     type: bool
     default: true
 seealso:
@@ -61,12 +55,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 removed:
-  description: Id of the member that was (in check mode, would be) removed; empty when there was none.
+  description: ID of the member that was (in check mode, would be) removed, empty without one.
   returned: always
   type: str
   sample: 8e9e05c52164694d
 deleted_secrets:
-  description: Names of the secrets that were (in check mode, would be) deleted.
+  description: Names of the Secrets that were (in check mode, would be) deleted.
   returned: always
   type: list
   elements: str

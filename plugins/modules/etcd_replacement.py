@@ -12,39 +12,35 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Records in the annotation C(equinix-metal.openshift/replacing) of the resource C(etcd/cluster) which control plane machine is being
-    replaced, with the ids of its old device and its old etcd member. A run that continues an interrupted one knows from it what is old
-    and what is new. One machine can be replaced at a time.
-  - While a replacement is started the quorum guard of the etcd operator is off (C(useUnsupportedUnsafeNonHANonProductionUnstableEtcd) in
+  - Records which control plane machine is being replaced, with the IDs of its old device and its old etcd member, in the annotation
+    C(equinix-metal.openshift/replacing) of the resource C(etcd/cluster). A run that continues an interrupted one reads it there. Only one
+    machine can be replaced at a time.
+  - During a replacement the quorum guard of the etcd operator is disabled (C(useUnsupportedUnsafeNonHANonProductionUnstableEtcd) in
     C(spec.unsupportedConfigOverrides)), since the operator adds no member while fewer than three are available.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   node:
-    description:
-      - Name of the Node.
+    description: Name of the Node.
     type: str
     required: true
   device:
-    description:
-      - Id of its device, empty when there is none any more. It is recorded with the first O(state=started), a later one keeps the record.
+    description: ID of the device, empty if it does not exist any more. Recorded by the first O(state=started); a later one keeps the
+      record.
     type: str
     default: ""
   state:
     description:
-      - V(started) records the replacement and switches the quorum guard off.
-      - V(suspended) switches the quorum guard on and keeps the record. For a run that fails.
-      - V(finished) switches the quorum guard on and deletes the record.
+      - V(started) records the replacement and disables the quorum guard.
+      - V(suspended) enables the quorum guard and keeps the record, for a run that fails.
+      - V(finished) enables the quorum guard and deletes the record.
     type: str
     choices: [started, suspended, finished]
     default: started
   wait:
-    description:
-      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
+    description: Wait for an API server that does not answer. Otherwise the module fails at once.
     type: bool
     default: true
 seealso:
@@ -68,24 +64,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 replacing:
-  description: The replacement that is recorded now (in check mode, would be); C(null) for none.
+  description: The recorded replacement (in check mode the predicted one), V(null) without one.
   returned: success
   type: dict
   contains:
-    node:
-      description: Name of the Node.
-      type: str
-      sample: master-1.demo.metal.test
-    device:
-      description: Id of the old device; empty when there was none.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    member:
-      description: Id of the old member; empty when there was none.
-      type: str
-      sample: 8e9e05c52164694d
+    node: {description: Name of the Node., type: str, sample: master-1.demo.metal.test}
+    device: {description: "ID of the old device, empty without one.", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
+    member: {description: "ID of the old member, empty without one.", type: str, sample: 8e9e05c52164694d}
 quorum_guard:
-  description: Whether the quorum guard is on now (in check mode, would be).
+  description: Whether the quorum guard is (in check mode, would be) enabled.
   returned: success
   type: bool
   sample: false

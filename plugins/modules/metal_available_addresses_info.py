@@ -7,28 +7,23 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_available_addresses_info
-short_description: List what is free in blocks of IP addresses
+short_description: List free addresses of IP reservations
 version_added: 0.1.0
 description:
-  - Lists the free subnets of a size in one block, or in all public and global blocks of the project.
+  - Lists the free subnets of a size in one IP reservation (block), or in all public and global blocks of the project.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ip_reservation_id:
-    description:
-      - The block's id. Without it all blocks of the types V(public_ipv4) and V(global_ipv4) are asked, one call each.
+    description: ID of the block. By default all blocks of the types V(public_ipv4) and V(global_ipv4), with a request for each.
     type: str
-    aliases:
-      - reserved_ip_block_id
+    aliases: [reserved_ip_block_id]
   cidr:
-    description:
-      - Prefix length of the subnets, V(20) to V(128). V(32) lists single IPv4 addresses.
+    description: Prefix length of the subnets, V(20) to V(128). V(32) lists single IPv4 addresses.
     type: int
     default: 32
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -50,22 +45,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 available:
-  description: Free subnets, with their prefix length. Empty when nothing is free.
+  description: Free subnets with their prefix length.
   returned: success
   type: list
   elements: str
   sample: [198.51.100.4/32, 198.51.100.5/32]
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

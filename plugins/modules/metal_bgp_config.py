@@ -10,44 +10,36 @@ module: metal_bgp_config
 short_description: Enable BGP for a project
 version_added: 0.1.0
 description:
-  - Asks for BGP for a project, or asks for it anew with other settings. What is not given stays.
-  - A local one is enabled at once. A global one waits for people at the API, so its status is returned and not waited for.
-  - The API has no call that takes BGP away from a project, so there is no V(absent) state.
+  - Requests BGP for a project, or requests it again with other settings. Options that are not set keep their value.
+  - A local configuration is enabled at once. A global one has to be approved by Equinix Metal. The module does not wait for that, and
+    returns its status.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   deployment_type:
-    description:
-      - V(local) is for announcing elastic addresses of a metro, V(global) for global addresses and those of your own. Needed at first.
+    description: V(local) announces elastic addresses of a metro, V(global) announces global addresses and your own. Required for the first
+      request.
     type: str
-    choices:
-      - local
-      - global
+    choices: [local, global]
   asn:
-    description:
-      - Autonomous system number of the project's side. Needed at first. Local deployments usually take 65000.
+    description: Autonomous system number of the project. Required for the first request. Local configurations usually use 65000.
     type: int
   md5:
     description:
-      - Password of the sessions, 10 to 20 letters and digits with a lower case letter, an upper case letter and a digit among them.
-      - An empty text takes it away.
+      - Password of the sessions, 10 to 20 letters and digits with at least one lower case letter, one upper case letter and one digit.
+      - An empty string removes the password.
       - A diff shows only V(as given) or V(another).
     type: str
   use_case:
-    description:
-      - A text for the approval of a global deployment. Sent with requests only, since the API does not return it.
+    description: Text for the approval of a global configuration. The API does not return it, so it is not compared.
     type: str
   state:
-    description:
-      - What was enabled stays, so there is no other state.
+    description: The API cannot disable BGP, so V(present) is the only state.
     type: str
-    choices:
-      - present
+    choices: [present]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -65,67 +57,35 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_config:
-  description: The configuration. In check mode the predicted one.
+  description: The BGP configuration. In check mode the predicted one.
   returned: success
   type: dict
   contains:
-    id:
-      description: The configuration's id.
-      type: str
-      sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32
-    status:
-      description: V(requested), V(enabled) or V(disabled).
-      type: str
-      sample: enabled
-    deployment_type:
-      description: V(local) or V(global).
-      type: str
-      sample: local
-    asn:
-      description: Autonomous system number of the project's side.
-      type: int
-      sample: 65000
-    max_prefix:
-      description: How many prefixes a session may announce.
-      type: int
-      sample: 10
-    route_object:
-      description: Route object, or null.
-      type: str
-      sample: null
-    requested_at:
-      description: When it was asked for, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    ranges:
-      description: Address ranges of the project.
-      type: list
-      elements: dict
-      sample: []
-    md5_enabled:
-      description: Whether a password is set. The password is not returned.
-      type: bool
-      sample: true
+    id: {description: ID of the configuration., type: str, sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32}
+    status: {description: "V(requested), V(enabled) or V(disabled).", type: str, sample: enabled}
+    deployment_type: {description: V(local) or V(global)., type: str, sample: local}
+    asn: {description: Autonomous system number of the project., type: int, sample: 65000}
+    max_prefix: {description: Maximum number of prefixes that a session may announce., type: int, sample: 10}
+    route_object: {description: "Route object, or V(null).", type: str, sample: null}
+    requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
+    md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {asn: 65000, deployment_type: local}
+    after:
+      asn: 65000
+      deployment_type: local
     before_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
     after_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

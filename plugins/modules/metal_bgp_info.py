@@ -10,19 +10,16 @@ module: metal_bgp_info
 short_description: Read the BGP configuration and sessions of a project or a device
 version_added: 0.1.0
 description:
-  - Reads the BGP configuration of a project, and the sessions of the project or of one device.
-  - For one device also its neighbors, for the BGP configuration of the machine.
+  - Returns the BGP configuration of a project, and the sessions of the project or of one device.
+  - For one device, also returns the neighbors that its BGP daemon has to be configured with.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   device_id:
-    description:
-      - Only the sessions of this device, and its neighbors as well.
+    description: List only the sessions of this device, and its neighbors.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -43,88 +40,35 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_config:
-  description: The configuration of the project, or null when BGP was never asked for.
+  description: The configuration of the project, V(null) if BGP was never requested.
   returned: success
   type: dict
   contains:
-    id:
-      description: The configuration's id.
-      type: str
-      sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32
-    status:
-      description: V(requested), V(enabled) or V(disabled).
-      type: str
-      sample: enabled
-    deployment_type:
-      description: V(local) or V(global).
-      type: str
-      sample: local
-    asn:
-      description: Autonomous system number of the project's side.
-      type: int
-      sample: 65000
-    max_prefix:
-      description: How many prefixes a session may announce.
-      type: int
-      sample: 10
-    route_object:
-      description: Route object, or null.
-      type: str
-      sample: null
-    requested_at:
-      description: When it was asked for, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    ranges:
-      description: Address ranges of the project.
-      type: list
-      elements: dict
-      sample: []
-    md5_enabled:
-      description: Whether a password is set. The password is not returned.
-      type: bool
-      sample: true
+    id: {description: ID of the configuration., type: str, sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32}
+    status: {description: "V(requested), V(enabled) or V(disabled).", type: str, sample: enabled}
+    deployment_type: {description: V(local) or V(global)., type: str, sample: local}
+    asn: {description: Autonomous system number of the project., type: int, sample: 65000}
+    max_prefix: {description: Maximum number of prefixes that a session may announce., type: int, sample: 10}
+    route_object: {description: "Route object, or V(null).", type: str, sample: null}
+    requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
+    md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
 bgp_sessions:
-  description: The sessions.
+  description: The BGP sessions.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The session's id.
-      type: str
-      sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43
-    address_family:
-      description: V(ipv4) or V(ipv6).
-      type: str
-      sample: ipv4
-    status:
-      description: V(unknown) at first, then V(up) or V(down).
-      type: str
-      sample: up
-    switch_name:
-      description: Name of the switch it is with.
-      type: str
-      sample: null
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    default_route:
-      description: Whether the default route is announced to the device.
-      type: bool
-      sample: false
-    learned_routes:
-      description: Routes the API learned from the device.
-      type: list
-      elements: str
-      sample: []
-    device_id:
-      description: Id of its device.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    id: {description: ID of the session., type: str, sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43}
+    address_family: {description: V(ipv4) or V(ipv6)., type: str, sample: ipv4}
+    status: {description: "V(unknown) at first, then V(up) or V(down).", type: str, sample: up}
+    switch_name: {description: Name of the switch of the session., type: str, sample: null}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
+    learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}
+    device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 bgp_neighbors:
-  description: The neighbors of the device, as the API returns them, without the password. Empty without O(device_id).
+  description: The neighbors of the device as the API returns them, without the password. Empty without O(device_id).
   returned: success
   type: list
   elements: dict
@@ -139,16 +83,10 @@ bgp_neighbors:
       routes_in: []
       routes_out: []
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

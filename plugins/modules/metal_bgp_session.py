@@ -10,50 +10,38 @@ module: metal_bgp_session
 short_description: Create, change and delete a BGP session of a device
 version_added: 0.1.0
 description:
-  - Manages a BGP session of a device. A device has one of each address family.
-  - It is found by its O(id), else by O(device_id) and O(address_family).
-  - The project needs BGP, see O(enable_local_bgp) and M(equinix_metal.openshift.metal_bgp_config). The device itself has to speak BGP for
-    the session to come up, so that is not waited for.
+  - Manages a BGP session of a device. A device has at most one session of each address family.
+  - A session is found by O(id), otherwise by O(device_id) and O(address_family).
+  - BGP has to be enabled in the project, see O(enable_local_bgp) and M(equinix_metal.openshift.metal_bgp_config). The session is up only
+    when the device runs a BGP daemon, so the module does not wait for it.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The session's id. One that does not exist is an error, not a reason to create.
+    description: ID of the session. It has to exist.
     type: str
   device_id:
-    description:
-      - Id of the device. Needed with O(address_family) to create a session.
+    description: ID of the device. With O(address_family) required to create a session.
     type: str
   address_family:
-    description:
-      - Which addresses are announced.
+    description: Address family of the session.
     type: str
-    choices:
-      - ipv4
-      - ipv6
+    choices: [ipv4, ipv6]
   default_route:
-    description:
-      - Whether the default route is announced to the device.
+    description: Whether the default route is announced to the device.
     type: bool
   enable_local_bgp:
-    description:
-      - Whether to enable local BGP with ASN 65000 before a session is created, if the project of the device has no BGP configuration. An
-        existing configuration stays as it is, whatever its type and ASN.
+    description: Enable local BGP with ASN 65000 before the session is created, if the project of the device has no BGP configuration. An
+      existing configuration is not changed, whatever its type and ASN.
     type: bool
     default: false
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -87,59 +75,29 @@ bgp_session:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The session's id.
-      type: str
-      sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43
-    address_family:
-      description: V(ipv4) or V(ipv6).
-      type: str
-      sample: ipv4
-    status:
-      description: V(unknown) at first, then V(up) or V(down).
-      type: str
-      sample: up
-    switch_name:
-      description: Name of the switch it is with.
-      type: str
-      sample: null
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    default_route:
-      description: Whether the default route is announced to the device.
-      type: bool
-      sample: false
-    learned_routes:
-      description: Routes the API learned from the device.
-      type: list
-      elements: str
-      sample: []
-    device_id:
-      description: Id of its device.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    id: {description: ID of the session., type: str, sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43}
+    address_family: {description: V(ipv4) or V(ipv6)., type: str, sample: ipv4}
+    status: {description: "V(unknown) at first, then V(up) or V(down).", type: str, sample: up}
+    switch_name: {description: Name of the switch of the session., type: str, sample: null}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
+    learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}
+    device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {address_family: ipv4}
+    after:
+      address_family: ipv4
     before_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     after_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,46 +7,40 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_capacity_info
-short_description: Check the capacity and price of servers of the Metal API
+short_description: Check the capacity and the prices of servers
 version_added: 0.1.0
 description:
-  - Checks whether a number of servers of a plan is available in a metro now, and returns the hourly prices.
+  - Checks whether the Metal API has capacity for servers of a plan in a metro now, and returns the hourly prices.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   servers:
-    description:
-      - What is asked for.
+    description: The servers to check.
     type: list
     elements: dict
     required: true
     suboptions:
       plan:
-        description:
-          - Slug of the server plan, for example V(c3.small.x86).
+        description: Slug of the server plan, for example V(c3.small.x86).
         type: str
         required: true
       metro:
-        description:
-          - Code of the metro, for example V(da).
+        description: Code of the metro, for example V(da).
         type: str
         required: true
       quantity:
-        description:
-          - How many of them.
+        description: Number of servers.
         type: int
         default: 1
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
   - module: equinix_metal.openshift.metal_plan_info
 notes:
-  - The answer is about now, and no server is kept for you.
-  - The question is asked with C(POST /capacity/metros). It changes nothing, and is asked in check mode as well.
+  - The result is valid for the moment only. No server is reserved.
+  - Sends C(POST /capacity/metros), also in check mode, since the request changes nothing.
 """
 
 EXAMPLES = r"""
@@ -64,52 +58,31 @@ EXAMPLES = r"""
 
 RETURN = r"""
 servers:
-  description: What was asked for, in its order, with the answer.
+  description: O(servers) in the same order, each with its capacity and price.
   returned: success
   type: list
   elements: dict
   contains:
-    plan:
-      description: Slug of the server plan.
-      type: str
-      sample: c3.small.x86
-    metro:
-      description: Code of the metro, lower case.
-      type: str
-      sample: da
-    quantity:
-      description: How many were asked for.
-      type: int
-      sample: 4
-    available:
-      description: Whether so many can be had. Null when the API returns none.
-      type: bool
-      sample: true
-    price_per_hour:
-      description: Price of one of them in US dollars. Null when the API returns none.
-      type: float
-      sample: 0.75
+    plan: {description: Slug of the server plan., type: str, sample: c3.small.x86}
+    metro: {description: "Code of the metro, lower case.", type: str, sample: da}
+    quantity: {description: Number of servers., type: int, sample: 4}
+    available: {description: Whether all of them are available. V(null) when the API does not return it., type: bool, sample: true}
+    price_per_hour: {description: Price per hour of one server in USD. V(null) when the API does not return it., type: float, sample: 0.75}
 available:
-  description: Whether all of it can be had.
+  description: Whether all O(servers) are available.
   returned: success
   type: bool
   sample: true
 total_price_per_hour:
-  description: Price of all of it in US dollars. Null when the price of one is not known.
+  description: Price per hour of all servers in USD. V(null) when one price is not known.
   returned: success
   type: float
   sample: 5.7
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -22,13 +22,11 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   name:
-    description:
-      - Name of the cluster, C(<name>.<base domain>).
+    description: Name of the cluster, C(<name>.<base domain>).
     type: str
     required: true
   state:
-    description:
-      - The requested state of the lock.
+    description: The requested state of the lock.
     type: str
     choices:
       held: Acquire the lock, or renew it when that is due. Fail if another run holds it.
@@ -39,23 +37,19 @@ options:
       released: Delete the lock of this run, or with O(unlock) that of another run.
     default: held
   metro:
-    description:
-      - Code of the metro in which the lock is created. By default that of a device of the cluster, or the first metro of the API.
+    description: Code of the metro in which the lock is created. By default that of a device of the cluster, or the first metro of the API.
     type: str
   operation:
-    description:
-      - What this run does, usually the name of its playbook. Other runs print it while they wait for the lock.
+    description: What this run does, usually the name of its playbook. Other runs print it while they wait for the lock.
     type: str
     default: ""
   job:
-    description:
-      - The AWX job of this run. Other runs print it while they wait for the lock.
+    description: The AWX job of this run. Other runs print it while they wait for the lock.
     type: str
     default: ""
   lifetime:
-    description:
-      - Seconds after which the lock expires if it is not renewed. At least four times O(metal_api_timeout) and 20 seconds, so that requests
-        complete between two renewals.
+    description: Seconds after which the lock expires if it is not renewed. At least four times O(metal_api_timeout) and 20 seconds, so that
+      requests complete between two renewals.
     type: float
     default: 300
   unlock:
@@ -65,9 +59,7 @@ options:
       - The task ends when no request of that run can arrive any more.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
@@ -114,60 +106,44 @@ lock:
   description: The lock of this run, V(null) if it holds none.
   returned: always
   type: dict
-  contains: &lock
-    id:
-      description: The lock's id, by which it can be broken.
-      type: str
-      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    run:
-      description: The run that holds it.
-      type: str
-      sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70
-    holder:
-      description: User and host of the run.
-      type: str
-      sample: alice@bastion
-    operation:
-      description: What the run does.
-      type: str
-      sample: install.yml
-    job:
-      description: The job of AWX that the run is.
-      type: str
-      sample: AWX job 17
-    acquired_at:
-      description: When the lock was taken, UTC.
-      type: str
-      sample: "2026-11-22T07:10:00Z"
-    renewed_at:
-      description: When it was renewed last, UTC.
-      type: str
-      sample: "2026-11-22T07:14:10Z"
-    expires_at:
-      description: When it expires unless it is renewed, UTC.
-      type: str
-      sample: "2026-11-22T07:19:10Z"
+  contains:
+    id: {description: "The lock's id, by which it can be broken.", type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    run: {description: The run that holds it., type: str, sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
+    holder: {description: User and host of the run., type: str, sample: alice@bastion}
+    operation: {description: What the run does., type: str, sample: install.yml}
+    job: {description: The job of AWX that the run is., type: str, sample: AWX job 17}
+    acquired_at: {description: "When the lock was taken, UTC.", type: str, sample: "2026-11-22T07:10:00Z"}
+    renewed_at: {description: "When it was renewed last, UTC.", type: str, sample: "2026-11-22T07:14:10Z"}
+    expires_at: {description: "When it expires unless it is renewed, UTC.", type: str, sample: "2026-11-22T07:19:10Z"}
 broken_lock:
   description: The lock that was broken, null if there was none.
   returned: unlock is given
   type: dict
-  contains: *lock
+  contains:
+    id: {description: "The lock's id, by which it can be broken.", type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    run: {description: The run that holds it., type: str, sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
+    holder: {description: User and host of the run., type: str, sample: alice@bastion}
+    operation: {description: What the run does., type: str, sample: install.yml}
+    job: {description: The job of AWX that the run is., type: str, sample: AWX job 17}
+    acquired_at: {description: "When the lock was taken, UTC.", type: str, sample: "2026-11-22T07:10:00Z"}
+    renewed_at: {description: "When it was renewed last, UTC.", type: str, sample: "2026-11-22T07:14:10Z"}
+    expires_at: {description: "When it expires unless it is renewed, UTC.", type: str, sample: "2026-11-22T07:19:10Z"}
 diff:
   description: Whether this run has the lock, before and after.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {name: demo.example.com, run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
+    after:
+      name: demo.example.com
+      run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70
     before_header: cluster lock of demo.example.com
     after_header: cluster lock of demo.example.com
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: LockedError
-    lock: {id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, holder: alice@bastion, operation: install.yml}
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.lock import LockModule

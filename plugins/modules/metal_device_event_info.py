@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_device_event_info
-short_description: List events of devices of the Metal API
+short_description: List events of devices
 version_added: 0.1.0
 description:
   - Lists the events of a device, or of all devices of a project, from the API and from the machines themselves.
@@ -15,30 +15,24 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   device_id:
-    description:
-      - The device's id.
+    description: ID of the device.
     type: str
   hostname:
-    description:
-      - The device's hostname, instead of O(device_id). It must be one device's only.
+    description: Host name of the device, instead of O(device_id). It has to be unique in the project.
     type: str
   types:
-    description:
-      - Only events of these types, for example V(provisioning.104.01), or V(user.0) for events from the machines.
+    description: List only events of these types, for example V(provisioning.104.01), or V(user.0) for events from the machines.
     type: list
     elements: str
   since:
-    description:
-      - Only events from this time on, for example V(2026-11-21T07:10:00Z). Without a zone it is UTC.
+    description: List only events from this time on, for example V(2026-11-21T07:10:00Z). Without a time zone it is UTC.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 notes:
-  - Without O(device_id) and O(hostname) the events of the whole project are listed.
+  - Without O(device_id) and O(hostname), the events of the whole project are listed.
 seealso:
   - module: equinix_metal.openshift.metal_device_info
 """
@@ -62,45 +56,21 @@ events:
   type: list
   elements: dict
   contains:
-    id:
-      description: The event's id.
-      type: str
-      sample: 0f4f21a3-3f37-4f1f-9d9d-1d2c3a7b6c55
-    type:
-      description: Its type.
-      type: str
-      sample: provisioning.104
-    body:
-      description: Its text.
-      type: str
-      sample: Device connected to DHCP system
-    state:
-      description: Its severity.
-      type: str
-      sample: null
-    ip:
-      description: Address of the client that caused it, if known.
-      type: str
-      sample: null
-    created_at:
-      description: Time of the event, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    id: {description: ID of the event., type: str, sample: 0f4f21a3-3f37-4f1f-9d9d-1d2c3a7b6c55}
+    type: {description: Type of the event., type: str, sample: provisioning.104}
+    body: {description: Text of the event., type: str, sample: Device connected to DHCP system}
+    state: {description: Severity of the event., type: str, sample: null}
+    ip: {description: "IP address of the client that caused the event, if known.", type: str, sample: null}
+    created_at: {description: "Time of the event, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     device_id:
-      description: Id of its device. Null for an event of the project itself.
+      description: ID of the device, V(null) for an event of the project.
       type: str
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -10,51 +10,37 @@ module: metal_gateway
 short_description: Create and delete a Metal gateway
 version_added: 0.1.0
 description:
-  - Manages the gateway of a VLAN, with a block of the project or with a private subnet that is made for it.
-  - It is found by its O(id), else by its VLAN, else by its block, so that a second run changes nothing in each case.
-  - Nothing of a gateway can be changed. Another VLAN, block or size is refused.
+  - Manages the Metal gateway of a VLAN, with an IP reservation (block) of the project or with a private subnet that is created with it.
+  - A gateway is found by O(id), otherwise by its VLAN, otherwise by its block.
+  - A gateway cannot be changed. Another VLAN, block or size is an error.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The gateway's id. One that does not exist is an error, not a reason to create.
+    description: ID of the gateway. It has to exist.
     type: str
   virtual_network_id:
-    description:
-      - Id of the VLAN, see M(equinix_metal.openshift.metal_vlan). Needed to create a gateway.
+    description: ID of the VLAN, see M(equinix_metal.openshift.metal_vlan). Required to create a gateway.
     type: str
   ip_reservation_id:
     description:
-      - Id of a public block of 8 to 128 addresses in the metro of the VLAN, or of a block of a VRF.
-      - Either this or O(private_ipv4_subnet_size) is needed to create a gateway.
-      - In a VLAN with several gateways it selects one of them. So does O(private_ipv4_subnet_size) if their sizes differ.
+      - ID of a public block of 8 to 128 addresses in the metro of the VLAN, or of a VRF block.
+      - Either O(ip_reservation_id) or O(private_ipv4_subnet_size) is required to create a gateway.
+      - In a VLAN with several gateways, it selects one of them. O(private_ipv4_subnet_size) does so if their sizes differ.
     type: str
   private_ipv4_subnet_size:
-    description:
-      - How many addresses the private subnet has that is created for the gateway. It is released with it.
+    description: Number of addresses of the private subnet to create for the gateway. It is deleted with the gateway.
     type: int
-    choices:
-      - 8
-      - 16
-      - 32
-      - 64
-      - 128
+    choices: [8, 16, 32, 64, 128]
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
   wait_timeout:
-    aliases:
-      - timeout
+    aliases: [timeout]
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
@@ -63,7 +49,7 @@ seealso:
   - module: equinix_metal.openshift.metal_vlan
   - module: equinix_metal.openshift.metal_ip_reservation
 notes:
-  - With O(state=absent) it is waited until the gateway is gone, since its VLAN cannot be deleted before.
+  - With O(state=absent) the module waits until the gateway is gone, since its VLAN cannot be deleted before.
 """
 
 EXAMPLES = r"""
@@ -89,62 +75,36 @@ metal_gateway:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The gateway's id.
-      type: str
-      sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10
+    id: {description: ID of the gateway., type: str, sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10}
     state:
-      description: V(ready) until a port of a device is in its VLAN, then V(active); or V(deleting).
+      description: V(ready) until a port of a device is in the VLAN, then V(active). V(deleting) during a deletion.
       type: str
       sample: ready
-    gateway_address:
-      description: Its address in the VLAN, with the prefix.
-      type: str
-      sample: 10.70.4.1/29
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    virtual_network_id:
-      description: Id of its VLAN.
-      type: str
-      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    vxlan:
-      description: Number of its VLAN.
-      type: int
-      sample: 1100
-    ip_reservation_id:
-      description: Id of its block, also of a private one that was made with it.
-      type: str
-      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    gateway_address: {description: "Address of the gateway in the VLAN, with the prefix length.", type: str, sample: 10.70.4.1/29}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    virtual_network_id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
+    ip_reservation_id: {description: "ID of the block, or of the private subnet.", type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
     private_ipv4_subnet_size:
-      description: How many addresses its private subnet has. Null when it has a block of the project.
+      description: Number of addresses of the private subnet. V(null) for a gateway with a block of the project.
       type: int
       sample: 8
-    vrf_id:
-      description: Id of the VRF of its block, or null.
-      type: str
-      sample: null
+    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str, sample: null}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {private_ipv4_subnet_size: 8}
+    after:
+      private_ipv4_subnet_size: 8
     before_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     after_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -10,27 +10,22 @@ module: metal_gateway_info
 short_description: List Metal gateways
 version_added: 0.1.0
 description:
-  - Lists the gateways of a project, narrowed by ids, VLAN and block.
+  - Lists the Metal gateways of a project, filtered by IDs, VLAN and block.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only gateways with one of these ids.
+    description: List only gateways with one of these IDs.
     type: list
     elements: str
   virtual_network_id:
-    description:
-      - Only gateways of the VLAN with this id.
+    description: List only gateways of the VLAN with this ID.
     type: str
   ip_reservation_id:
-    description:
-      - Only gateways with the block of this id.
+    description: List only gateways with the block of this ID.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -50,58 +45,28 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metal_gateways:
-  description: The gateways. Empty when none matches.
+  description: The gateways.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The gateway's id.
-      type: str
-      sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10
-    state:
-      description: V(ready), V(active) or V(deleting).
-      type: str
-      sample: active
-    gateway_address:
-      description: Its address in the VLAN, with the prefix.
-      type: str
-      sample: 10.70.4.1/29
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    virtual_network_id:
-      description: Id of its VLAN.
-      type: str
-      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    vxlan:
-      description: Number of its VLAN.
-      type: int
-      sample: 1100
-    ip_reservation_id:
-      description: Id of its block, also of a private one that was made with it.
-      type: str
-      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    id: {description: ID of the gateway., type: str, sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10}
+    state: {description: "V(ready), V(active) or V(deleting).", type: str, sample: active}
+    gateway_address: {description: "Address of the gateway in the VLAN, with the prefix length.", type: str, sample: 10.70.4.1/29}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    virtual_network_id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
+    ip_reservation_id: {description: "ID of the block, or of the private subnet.", type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
     private_ipv4_subnet_size:
-      description: How many addresses its private subnet has. Null when it has a block of the project.
+      description: Number of addresses of the private subnet. V(null) for a gateway with a block of the project.
       type: int
       sample: 8
-    vrf_id:
-      description: Id of the VRF of its block, or null.
-      type: str
-      sample: null
+    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str, sample: null}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

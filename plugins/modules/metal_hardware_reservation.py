@@ -11,35 +11,30 @@ short_description: Move reserved hardware to a project
 version_added: 0.1.0
 description:
   - Moves reserved hardware to another project.
-  - Hardware is ordered and cancelled at the vendor. The API can neither create nor delete it, so there is no V(absent) state.
-  - Hardware with a device on it is not moved. The error says which device it is.
+  - Equinix Metal sells and cancels reserved hardware, the API can neither create nor delete it.
+  - If a device is on the hardware, the module fails and reports the device.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The reservation's id. One that the token cannot see is an error.
+    description: ID of the hardware reservation. The token has to be able to read it.
     type: str
     required: true
   state:
-    description:
-      - Reserved hardware is always there, so there is no other state.
+    description: The API cannot delete reserved hardware, so V(present) is the only state.
     type: str
-    choices:
-      - present
+    choices: [present]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_hardware_reservation_info
 notes:
-  - O(project_id) is the project it is to be in, also when it comes from E(METAL_PROJECT_ID) or C(module_defaults).
-  - Hardware that is being freed, since its last device is going or it is being wiped, is waited for, with O(wait=true).
+  - The hardware is moved to O(project_id), even if it is set in E(METAL_PROJECT_ID) or C(module_defaults).
+  - With O(wait=true), the module waits for hardware whose last device is being deleted or whose disks are being wiped.
 """
 
 EXAMPLES = r"""
@@ -51,70 +46,42 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hardware_reservation:
-  description: The reserved hardware. In check mode what it will be.
+  description: The reserved hardware. In check mode the predicted one.
   returned: success
   type: dict
   contains:
     id:
-      description: Its id, for O(equinix_metal.openshift.metal_device#module:hardware_reservation_id).
+      description: ID of the reservation, for O(equinix_metal.openshift.metal_device#module:hardware_reservation_id).
       type: str
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    plan:
-      description: Slug of its plan.
-      type: str
-      sample: c3.small.x86
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    device_id:
-      description: Id of the device on it, or null.
-      type: str
-      sample: null
-    project_id:
-      description: Id of its project.
-      type: str
-      sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
+    plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
+    metro: {description: Code of the metro., type: str, sample: da}
+    device_id: {description: "ID of the device on the hardware, or V(null).", type: str, sample: null}
+    project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     provisionable:
-      description: Whether a device can be put on it now. After a device is gone this takes a while.
+      description: Whether a device can be created on it now. After a deletion this takes some time.
       type: bool
       sample: true
-    spare:
-      description: Whether it is a spare one.
-      type: bool
-      sample: false
-    need_of_service:
-      description: Whether it is broken.
-      type: bool
-      sample: false
-    termination_time:
-      description: End of the reservation, UTC.
-      type: str
-      sample: null
-    created_at:
-      description: Since when it is one's own, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    spare: {description: Whether the hardware is a spare., type: bool, sample: false}
+    need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
+    termination_time: {description: "End of the reservation, UTC.", type: str, sample: null}
+    created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 diff:
-  description: The project, as it was and as it is now.
+  description: The project before and after.
   returned: always
   type: dict
   sample:
-    before: {project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
-    after: {project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
+    before:
+      project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    after:
+      project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd
     before_header: hardware reservation 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     after_header: hardware reservation 5f1d3910-2059-4737-8e7d-d4907cfbf27f
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

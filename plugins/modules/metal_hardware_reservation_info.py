@@ -7,34 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_hardware_reservation_info
-short_description: List reserved hardware of the Metal API
+short_description: List reserved hardware
 version_added: 0.1.0
 description:
-  - Lists the hardware that is a project's own, with the device that is on it.
+  - Lists the reserved hardware of a project with the devices on it.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only hardware with one of these ids.
+    description: List only hardware with one of these reservation IDs.
     type: list
     elements: str
   plan:
-    description:
-      - Only hardware of this plan (its slug).
+    description: List only hardware of the plan with this slug.
     type: str
   metro:
-    description:
-      - Only hardware in this metro (its code).
+    description: List only hardware in the metro with this code.
     type: str
   provisionable:
-    description:
-      - Only hardware that can be used now, or only hardware that cannot.
+    description: List only hardware that can be used now (V(true)), or that cannot (V(false)).
     type: bool
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -51,62 +45,32 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hardware_reservations:
-  description: The hardware, by its ids.
+  description: The hardware, by ID.
   returned: success
   type: list
   elements: dict
   contains:
     id:
-      description: Its id, for O(equinix_metal.openshift.metal_device#module:hardware_reservation_id).
+      description: ID of the reservation, for O(equinix_metal.openshift.metal_device#module:hardware_reservation_id).
       type: str
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    plan:
-      description: Slug of its plan.
-      type: str
-      sample: c3.small.x86
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    device_id:
-      description: Id of the device on it, or null.
-      type: str
-      sample: null
-    project_id:
-      description: Id of its project.
-      type: str
-      sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
+    plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
+    metro: {description: Code of the metro., type: str, sample: da}
+    device_id: {description: "ID of the device on the hardware, or V(null).", type: str, sample: null}
+    project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     provisionable:
-      description: Whether a device can be put on it now. After a device is gone this takes a while.
+      description: Whether a device can be created on it now. After a deletion this takes some time.
       type: bool
       sample: true
-    spare:
-      description: Whether it is a spare one.
-      type: bool
-      sample: false
-    need_of_service:
-      description: Whether it is broken.
-      type: bool
-      sample: false
-    termination_time:
-      description: End of the reservation, UTC.
-      type: str
-      sample: null
-    created_at:
-      description: Since when it is one's own, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    spare: {description: Whether the hardware is a spare., type: bool, sample: false}
+    need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
+    termination_time: {description: "End of the reservation, UTC.", type: str, sample: null}
+    created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -35,17 +35,15 @@ options:
         tries the next free one.
     type: str
   ip_reservation_tags:
-    description:
-      - Take any free address of the block that has all these tags. If several blocks have them, the one without further tags is used.
+    description: Take any free address of the block that has all these tags. If several blocks have them, the one without further tags is
+      used.
     type: list
     elements: str
   ip_reservation_details:
-    description:
-      - Take any free address of the block with this description. With O(ip_reservation_tags) both have to match.
+    description: Take any free address of the block with this description. With O(ip_reservation_tags) both have to match.
     type: str
   cidr:
-    description:
-      - Prefix length of a free subnet to take from the block. By default a single address is taken.
+    description: Prefix length of a free subnet to take from the block. By default a single address is taken.
     type: int
   device_id:
     description:
@@ -58,26 +56,19 @@ options:
       - Required to move an address that has custom data, since the API does not keep it in a move; V({}) removes it.
     type: dict
   manageable:
-    description:
-      - Whether the assignment may be changed. The API sets this attribute; a value other than the current one is an error.
+    description: Whether the assignment may be changed. The API sets this attribute; a value other than the current one is an error.
     type: bool
   move:
-    description:
-      - Whether to move an address that is assigned to another device. Otherwise such an address is an error.
+    description: Whether to move an address that is assigned to another device. Otherwise such an address is an error.
     type: bool
     default: false
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
@@ -120,82 +111,35 @@ ip_assignment:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The assignment's id. A move gives it a new one.
-      type: str
-      sample: 1b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c
-    address:
-      description: The address.
-      type: str
-      sample: 198.51.100.4
-    network:
-      description: First address of the subnet.
-      type: str
-      sample: 198.51.100.4
-    netmask:
-      description: Network mask.
-      type: str
-      sample: 255.255.255.255
-    gateway:
-      description: Gateway.
-      type: str
-      sample: 198.51.100.4
-    cidr:
-      description: Prefix length.
-      type: int
-      sample: 32
-    address_family:
-      description: V(4) or V(6).
-      type: int
-      sample: 4
-    public:
-      description: Whether it is public.
-      type: bool
-      sample: true
-    management:
-      description: Whether it is the device's own.
-      type: bool
-      sample: false
-    manageable:
-      description: Whether it may be changed.
-      type: bool
-      sample: true
-    global_ip:
-      description: Whether it is global.
-      type: bool
-      sample: false
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    device_id:
-      description: Id of the device it is on.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    ip_reservation_id:
-      description: Id of the block it is of.
-      type: str
-      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
+    id: {description: ID of the assignment. A move gives it a new one., type: str, sample: 1b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
+    address: {description: The address., type: str, sample: 198.51.100.4}
+    network: {description: First address of the subnet., type: str, sample: 198.51.100.4}
+    netmask: {description: Network mask., type: str, sample: 255.255.255.255}
+    gateway: {description: Gateway., type: str, sample: 198.51.100.4}
+    cidr: {description: Prefix length., type: int, sample: 32}
+    address_family: {description: V(4) or V(6)., type: int, sample: 4}
+    public: {description: Whether it is public., type: bool, sample: true}
+    management: {description: Whether it is the device's own., type: bool, sample: false}
+    manageable: {description: Whether it may be changed., type: bool, sample: true}
+    global_ip: {description: Whether it is global., type: bool, sample: false}
+    metro: {description: Code of the metro., type: str, sample: da}
+    device_id: {description: ID of the device it is on., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
+    ip_reservation_id: {description: ID of the block it is of., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {address: 198.51.100.4/32}
+    after:
+      address: 198.51.100.4/32
     before_header: the assignment of 198.51.100.4/32
     after_header: the assignment of 198.51.100.4/32
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_metro_info
-short_description: List the metros of the Metal API
+short_description: List metros
 version_added: 0.1.0
 description:
   - Lists the metros in which devices can be ordered.
@@ -15,18 +15,15 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   codes:
-    description:
-      - Only metros with one of these codes.
+    description: List only metros with one of these codes.
     type: list
     elements: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 notes:
-  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+  - O(project_id) is accepted for C(module_defaults) and ignored, since the result is the same for all projects.
 """
 
 EXAMPLES = r"""
@@ -41,38 +38,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metros:
-  description: The metros, by code. Empty when none matches.
+  description: The metros, by code.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The metro's id.
-      type: str
-      sample: d3d6b29f-042d-43b7-b3ce-0bf53d5754ca
-    code:
-      description: What it is ordered by, lower case.
-      type: str
-      sample: da
-    name:
-      description: The city.
-      type: str
-      sample: Dallas
-    country:
-      description: Code of the country.
-      type: str
-      sample: US
+    id: {description: ID of the metro., type: str, sample: d3d6b29f-042d-43b7-b3ce-0bf53d5754ca}
+    code: {description: "Code of the metro, lower case.", type: str, sample: da}
+    name: {description: City of the metro., type: str, sample: Dallas}
+    country: {description: Code of the country., type: str, sample: US}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,32 +7,27 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_operating_system_info
-short_description: List the operating systems of the Metal API
+short_description: List operating systems
 version_added: 0.1.0
 description:
-  - Lists the operating systems that can be installed, with the plans they can be installed on.
+  - Lists the operating systems that can be installed, with the plans that support them.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   slugs:
-    description:
-      - Only operating systems with one of these slugs.
+    description: List only operating systems with one of these slugs.
     type: list
     elements: str
-    aliases:
-      - slug
+    aliases: [slug]
   plan:
-    description:
-      - Only operating systems that can be installed on this plan.
+    description: List only operating systems that can be installed on this plan.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 notes:
-  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+  - O(project_id) is accepted for C(module_defaults) and ignored, since the result is the same for all projects.
 """
 
 EXAMPLES = r"""
@@ -48,55 +43,27 @@ EXAMPLES = r"""
 
 RETURN = r"""
 operating_systems:
-  description: The operating systems, by slug. Empty when none matches.
+  description: The operating systems, by slug.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The operating system's id.
-      type: str
-      sample: 31d9d9a4-3d3e-4f5a-8d4f-6a3a6f1d2c3b
+    id: {description: ID of the operating system., type: str, sample: 31d9d9a4-3d3e-4f5a-8d4f-6a3a6f1d2c3b}
     slug:
-      description: What it is ordered by.
+      description: Slug of the operating system, as O(equinix_metal.openshift.metal_device#module:operating_system) accepts it.
       type: str
       sample: ubuntu_24_04
-    name:
-      description: The operating system's name.
-      type: str
-      sample: Ubuntu 24.04 LTS
-    distro:
-      description: The distribution.
-      type: str
-      sample: ubuntu
-    version:
-      description: The version.
-      type: str
-      sample: "24.04"
-    lifecycle_state:
-      description: State of its support, as the API returns it.
-      type: str
-      sample: null
-    licensed:
-      description: Whether a licence is paid for.
-      type: bool
-      sample: false
-    provisionable_on:
-      description: Slugs of the plans it can be installed on.
-      type: list
-      elements: str
-      sample: [c3.small.x86, m3.small.x86]
+    name: {description: Name of the operating system., type: str, sample: Ubuntu 24.04 LTS}
+    distro: {description: Distribution., type: str, sample: ubuntu}
+    version: {description: Version., type: str, sample: "24.04"}
+    lifecycle_state: {description: "Support state, as the API returns it.", type: str, sample: null}
+    licensed: {description: Whether a paid licence is required., type: bool, sample: false}
+    provisionable_on: {description: Slugs of the plans that support it., type: list, elements: str, sample: [c3.small.x86, m3.small.x86]}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

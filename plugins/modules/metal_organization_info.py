@@ -7,36 +7,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_organization_info
-short_description: List organizations of the Metal API
+short_description: List organizations
 version_added: 0.1.0
 description:
-  - Lists the organizations the token can read, with their projects.
+  - Lists the organizations that the token can read, with their projects.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only organizations with one of these ids.
+    description: List only organizations with one of these IDs.
     type: list
     elements: str
   names:
-    description:
-      - Only organizations with one of these names.
+    description: List only organizations with one of these names.
     type: list
     elements: str
-    aliases:
-      - name
+    aliases: [name]
   project_id:
-    description:
-      - Not used here; taken so that C(module_defaults) can be the same for all modules.
+    description: Accepted for C(module_defaults) and ignored.
     type: str
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
-  - equinix_metal.openshift._metal
+extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module, equinix_metal.openshift._metal]
 notes:
-  - Needs a user's token. A project's token is refused by the API.
+  - Requires the token of a user. The API refuses the token of a project.
 seealso:
   - module: equinix_metal.openshift.metal_project
 """
@@ -49,51 +41,23 @@ EXAMPLES = r"""
 
 RETURN = r"""
 organizations:
-  description: The organizations, by their names.
+  description: The organizations, by name.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The organization's id.
-      type: str
-      sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50
-    name:
-      description: Its name.
-      type: str
-      sample: Example
-    description:
-      description: A text for people.
-      type: str
-      sample: null
-    website:
-      description: Its website.
-      type: str
-      sample: null
-    twitter:
-      description: Its account there.
-      type: str
-      sample: null
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    projects:
-      description: Ids of its projects.
-      type: list
-      elements: str
-      sample: [2b70eb8f-fa18-47c0-aba7-222a842362fd]
+    id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
+    name: {description: Name of the organization., type: str, sample: Example}
+    description: {description: Description., type: str, sample: null}
+    website: {description: Website of the organization., type: str, sample: null}
+    twitter: {description: Twitter account of the organization., type: str, sample: null}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    projects: {description: IDs of the projects., type: list, elements: str, sample: [2b70eb8f-fa18-47c0-aba7-222a842362fd]}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -17,18 +17,14 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - ID of the port. Required, unless O(device_id) and O(name) are set.
+    description: ID of the port. Required, unless O(device_id) and O(name) are set.
     type: str
-    aliases:
-      - port_id
+    aliases: [port_id]
   device_id:
-    description:
-      - ID of the device of the port.
+    description: ID of the device of the port.
     type: str
   name:
-    description:
-      - Name of the port, for example V(bond0) or V(eth1).
+    description: Name of the port, for example V(bond0) or V(eth1).
     type: str
   bonded:
     description:
@@ -54,35 +50,26 @@ options:
       - Requires that the port has at least two VLANs, of which it is one. A bond in layer 3 has no native VLAN.
     type: str
   request_ips:
-    description:
-      - Addresses to request when a bond is converted to layer 3. By default the API decides.
+    description: Addresses to request when a bond is converted to layer 3. By default the API decides.
     type: list
     elements: dict
     suboptions:
       address_family:
-        description:
-          - V(4) or V(6).
+        description: V(4) or V(6).
         type: int
-        choices:
-          - 4
-          - 6
+        choices: [4, 6]
         required: true
       public:
-        description:
-          - Whether the address is public.
+        description: Whether the address is public.
         type: bool
         default: true
   state:
-    description:
-      - The API creates and deletes ports with their device, so V(present) is the only state.
+    description: The API creates and deletes ports with their device, so V(present) is the only state.
     type: str
-    choices:
-      - present
+    choices: [present]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
@@ -160,63 +147,37 @@ port:
   returned: success
   type: dict
   contains:
-    id:
-      description: The port's id.
-      type: str
-      sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c
-    name:
-      description: The port's name.
-      type: str
-      sample: bond0
-    type:
-      description: V(NetworkBondPort) or V(NetworkPort).
-      type: str
-      sample: NetworkBondPort
+    id: {description: ID of the port., type: str, sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
+    name: {description: The port's name., type: str, sample: bond0}
+    type: {description: V(NetworkBondPort) or V(NetworkPort)., type: str, sample: NetworkBondPort}
     network_type:
       description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). Null for other ports.
       type: str
       sample: layer3
-    mac:
-      description: MAC address. Null for a bond.
-      type: str
-      sample: null
-    bonded:
-      description: Whether it is bonded.
-      type: bool
-      sample: true
-    bond:
-      description: Name of the bond it belongs to. Null for a bond.
-      type: str
-      sample: null
+    mac: {description: MAC address. Null for a bond., type: str, sample: null}
+    bonded: {description: Whether it is bonded., type: bool, sample: true}
+    bond: {description: Name of the bond it belongs to. Null for a bond., type: str, sample: null}
     virtual_networks:
       description: Its VLANs, each with C(id) and C(vxlan).
       type: list
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
-    native_virtual_network:
-      description: Id of the native VLAN, or null.
-      type: str
-      sample: null
+    native_virtual_network: {description: "ID of the native VLAN, or null.", type: str, sample: null}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {layer2: true}
+    after:
+      layer2: true
     before_header: port bond0 of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     after_header: port bond0 of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -10,23 +10,19 @@ module: metal_port_info
 short_description: List network ports of devices
 version_added: 0.1.0
 description:
-  - Lists ports by their ids, of one device, or of all devices of the project.
+  - Lists ports by their IDs, of one device, or of all devices of the project.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only the ports with these ids. One that does not exist is an error.
+    description: Return the ports with these IDs. Each has to exist.
     type: list
     elements: str
   device_id:
-    description:
-      - Only the ports of this device.
+    description: List only the ports of this device.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -46,63 +42,33 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ports:
-  description: The ports. Empty when none matches.
+  description: The ports.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The port's id.
-      type: str
-      sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c
-    name:
-      description: The port's name.
-      type: str
-      sample: bond0
-    type:
-      description: V(NetworkBondPort) or V(NetworkPort).
-      type: str
-      sample: NetworkBondPort
+    id: {description: ID of the port., type: str, sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
+    name: {description: The port's name., type: str, sample: bond0}
+    type: {description: V(NetworkBondPort) or V(NetworkPort)., type: str, sample: NetworkBondPort}
     network_type:
       description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). Null for other ports.
       type: str
       sample: layer3
-    mac:
-      description: MAC address. Null for a bond.
-      type: str
-      sample: null
-    bonded:
-      description: Whether it is bonded.
-      type: bool
-      sample: true
-    bond:
-      description: Name of the bond it belongs to. Null for a bond.
-      type: str
-      sample: null
+    mac: {description: MAC address. Null for a bond., type: str, sample: null}
+    bonded: {description: Whether it is bonded., type: bool, sample: true}
+    bond: {description: Name of the bond it belongs to. Null for a bond., type: str, sample: null}
     virtual_networks:
       description: Its VLANs, each with C(id) and C(vxlan).
       type: list
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
-    native_virtual_network:
-      description: Id of the native VLAN, or null.
-      type: str
-      sample: null
-    device_id:
-      description: Id of its device. Null when ports were asked for by id.
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    native_virtual_network: {description: "ID of the native VLAN, or null.", type: str, sample: null}
+    device_id: {description: "ID of the device, V(null) with O(ids).", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

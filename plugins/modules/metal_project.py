@@ -7,68 +7,52 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_project
-short_description: Create, change and delete a project of the Metal API
+short_description: Create, change and delete a project
 version_added: 0.1.0
 description:
-  - Manages a project, which holds devices, networks and keys.
-  - It is found by its O(id), else by its O(name). With a name alone it is created when it is missing, and left as it is otherwise.
+  - Manages a project, which contains devices, networks and SSH keys.
+  - A project is found by O(id), otherwise by O(name).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The project's id. One that does not exist is an error, not a reason to create.
+    description: ID of the project. It has to exist.
     type: str
   name:
-    description:
-      - The project's name, at most 80 characters. Needed to create it. With O(id) the name it is to have.
+    description: Name of the project, at most 80 characters. Required to create a project. With O(id), the project is renamed to it.
     type: str
   organization_id:
     description:
-      - The organization it belongs to. Without it the API takes the user's default one.
-      - A project stays in its organization, so another one is refused.
+      - ID of the organization. By default the default organization of the user.
+      - The organization of a project cannot be changed.
     type: str
-    aliases:
-      - org_id
+    aliases: [org_id]
   payment_method_id:
-    description:
-      - What pays for it. Without it the API takes the organization's.
+    description: ID of the payment method. By default that of the organization.
     type: str
   backend_transfer_enabled:
-    description:
-      - Whether its private networks reach over several metros.
+    description: Whether private networks span several metros.
     type: bool
   customdata:
-    description:
-      - Data of your own, of any shape. Never returned, and shown by size and SHA-256 only.
+    description: Custom data of any shape. It is never returned. A diff shows its size and SHA-256.
     type: dict
-    aliases:
-      - custom_data
+    aliases: [custom_data]
   tags:
-    description:
-      - All tags of the project. Order and repetition are ignored.
+    description: All tags of the project. Order and duplicates are ignored.
     type: list
     elements: str
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
   project_id:
-    description:
-      - Not used here, where O(id) is the project's id; taken so that C(module_defaults) can be the same for all modules.
+    description: Accepted for C(module_defaults) and ignored. Use O(id).
     type: str
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
-  - equinix_metal.openshift._metal
+extends_documentation_fragment: [equinix_metal.openshift._attributes.changing, equinix_metal.openshift._metal]
 notes:
-  - Needs a user's token. A project's token is refused by the API.
-  - A project that has devices is not deleted. The error says how many.
+  - Requires the token of a user. The API refuses the token of a project.
+  - A project with devices is not deleted. The error reports their number.
 seealso:
   - module: equinix_metal.openshift.metal_project_info
   - module: equinix_metal.openshift.metal_organization_info
@@ -98,55 +82,23 @@ project:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The project's id.
-      type: str
-      sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd
-    name:
-      description: The project's name.
-      type: str
-      sample: demo
-    organization_id:
-      description: Id of its organization.
-      type: str
-      sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50
-    payment_method_id:
-      description: Id of what pays for it.
-      type: str
-      sample: null
-    backend_transfer_enabled:
-      description: Whether its private networks reach over several metros.
-      type: bool
-      sample: false
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
+    name: {description: Name of the project., type: str, sample: demo}
+    organization_id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
+    payment_method_id: {description: ID of the payment method., type: str, sample: null}
+    backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {tags: [a]}
-    after: {tags: [a, b]}
-    before_header: project demo
-    after_header: project demo
+  sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: project demo, after_header: project demo}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

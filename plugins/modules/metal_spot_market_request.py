@@ -7,163 +7,127 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_spot_market_request
-short_description: Make and delete a standing order for spot devices
+short_description: Create and delete a spot market request
 version_added: 0.1.0
 description:
-  - Manages a request for devices of the spot market. The API orders them as soon as price and stock allow for O(devices_min) of them,
-    and takes them back when others bid more.
-  - A request has neither a name nor tags. It is found by its O(id), else by its O(metro) and its plan. Of several, the one is used
-    that is listed with the same O(devices_min), O(devices_max), O(max_bid_price) and O(end_at).
-  - Nothing of a request can be changed. Other values than those of the existing request are refused, see O(allow_multiple).
+  - Manages a request for devices of the spot market. The API creates the devices as soon as price and capacity allow at least
+    O(devices_min), and deletes them when other bids are higher.
+  - A request has neither a name nor tags. It is found by O(id), otherwise by O(metro) and plan. If several match, O(devices_min),
+    O(devices_max), O(max_bid_price) and O(end_at) select one.
+  - A request cannot be changed. Other values are an error, but see O(allow_multiple).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description:
-      - The request's id. One that does not exist is an error, not a reason to create.
-      - Either this or O(metro), with O(instance_parameters), is needed.
+      - ID of the request. It has to exist.
+      - Either O(id) or O(metro) with O(instance_parameters) is required.
     type: str
   devices_min:
-    description:
-      - How many devices there have to be room for, before any is ordered. Needed to make a request.
+    description: Minimum number of devices, for which there has to be capacity before any is created. Required to create a request.
     type: int
   devices_max:
-    description:
-      - How many devices are ordered at most. Needed to make a request.
+    description: Maximum number of devices. Required to create a request.
     type: int
   max_bid_price:
-    description:
-      - The most to pay for one device, in USD per hour. Needed to make a request.
+    description: Maximum price per hour of one device in USD. Required to create a request.
     type: float
   metro:
-    description:
-      - Code of the metro, for example V(da).
+    description: Code of the metro, for example V(da).
     type: str
   end_at:
-    description:
-      - When the request ends by itself, for example V(2027-01-31T18:00:00Z). Without a zone it is UTC.
+    description: End of the request, for example V(2027-01-31T18:00:00Z). Without a time zone it is UTC.
     type: str
   instance_parameters:
-    description:
-      - Attributes of the devices. The API returns only the plan afterwards, so nothing else is compared.
+    description: Attributes of the devices. Only the plan is compared, since the API returns no other attribute.
     type: dict
-    aliases:
-      - instance_attributes
+    aliases: [instance_attributes]
     suboptions:
       plan:
-        description:
-          - Slug or id of the plan. Always needed, unless O(id) is given.
+        description: Slug or ID of the plan. Required, unless O(id) is set.
         type: str
       operating_system:
-        description:
-          - Slug of the operating system. Needed to make a request.
+        description: Slug of the operating system. Required to create a request.
         type: str
       hostname:
-        description:
-          - Host name of the devices.
+        description: Host name of the devices.
         type: str
       hostnames:
-        description:
-          - Host names of the devices, one each, used before O(instance_parameters.hostname).
+        description: Host names of the devices, which are used before O(instance_parameters.hostname).
         type: list
         elements: str
       features:
-        description:
-          - Features that the hardware has to have, for example V(tpm).
+        description: Required features of the hardware, for example V(tpm).
         type: list
         elements: str
       userdata:
-        description:
-          - Data for the first boot.
+        description: User data for the first boot.
         type: str
-        aliases:
-          - user_data
+        aliases: [user_data]
       ipxe_script_url:
-        description:
-          - Address of an iPXE script, with the operating system V(custom_ipxe).
+        description: URL of the iPXE script for the operating system V(custom_ipxe).
         type: str
       always_pxe:
-        description:
-          - Whether the devices boot from the network at each boot.
+        description: Boot over the network every time.
         type: bool
       tags:
-        description:
-          - Tags of the devices.
+        description: Tags of the devices.
         type: list
         elements: str
       customdata:
-        description:
-          - Data of your own at the devices.
+        description: Custom data of the devices.
         type: dict
       description:
-        description:
-          - A text for people at the devices.
+        description: Description of the devices.
         type: str
       billing_cycle:
-        description:
-          - How the devices are billed.
+        description: Billing cycle of the devices.
         type: str
-        choices:
-          - hourly
-          - daily
-          - monthly
-          - yearly
+        choices: [hourly, daily, monthly, yearly]
       locked:
-        description:
-          - Whether the API refuses to delete the devices.
+        description: Whether the API refuses to delete the devices.
         type: bool
-        aliases:
-          - lock
+        aliases: [lock]
       project_ssh_keys:
-        description:
-          - Ids of the project's SSH keys for the devices.
+        description: IDs of SSH keys of the project for the devices.
         type: list
         elements: str
       user_ssh_keys:
-        description:
-          - Ids of users whose SSH keys the devices get.
+        description: IDs of users whose SSH keys the devices have.
         type: list
         elements: str
       no_ssh_keys:
-        description:
-          - Whether the devices get no SSH key at all.
+        description: Create the devices without SSH keys.
         type: bool
       termination_time:
-        description:
-          - When the API deletes the devices by itself. Without a zone it is UTC.
+        description: Time at which the API deletes the devices. Without a time zone it is UTC.
         type: str
   allow_multiple:
-    description:
-      - Whether a request for the same plan and metro, but with other values, is left alone and a second request is created.
-        Otherwise such a request counts as this one, and the difference is an error.
+    description: Create a second request if the existing one for the same plan and metro has other values. Otherwise the difference is an
+      error.
     type: bool
     default: false
   force_termination:
     description:
-      - Whether the request's devices are deleted with it. Otherwise they stay, and are billed, until they are deleted or taken back.
-      - With O(state=absent) only.
+      - Delete the devices of the request with it. Otherwise they keep running, and are billed, until they are deleted.
+      - Only used with O(state=absent).
     type: bool
     default: false
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_spot_price_info
 notes:
-  - With O(wait=true) it is waited until O(devices_min) devices are active, which a low price may prevent. With O(state=absent)
-    and O(force_termination=true) it is waited until the devices are gone.
+  - With O(wait=true) the module waits until O(devices_min) devices are active, which a low price may prevent. With O(state=absent) and
+    O(force_termination=true) it waits until the devices are gone.
 """
 
 EXAMPLES = r"""
@@ -197,63 +161,38 @@ spot_market_request:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The request's id.
-      type: str
-      sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
-    devices_min:
-      description: How many devices there have to be room for.
-      type: int
-      sample: 2
-    devices_max:
-      description: How many devices are ordered at most.
-      type: int
-      sample: 4
-    max_bid_price:
-      description: The most that is paid for one device, in USD per hour.
-      type: float
-      sample: 0.4
-    end_at:
-      description: When it ends by itself, UTC, or null.
-      type: str
-      sample: null
-    created_at:
-      description: When it was made, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    plan:
-      description: Slug of its plan, null when the API does not return it.
-      type: str
-      sample: c3.small.x86
+    id: {description: ID of the request., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
+    devices_min: {description: Minimum number of devices., type: int, sample: 2}
+    devices_max: {description: Maximum number of devices., type: int, sample: 4}
+    max_bid_price: {description: Maximum price per hour of one device in USD., type: float, sample: 0.4}
+    end_at: {description: "End of the request, UTC, or V(null).", type: str, sample: null}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    metro: {description: Code of the metro., type: str, sample: da}
+    plan: {description: "Slug of the plan, V(null) when the API does not return it.", type: str, sample: c3.small.x86}
     devices:
-      description: The devices it has brought about, each with C(id), C(hostname) and C(state).
+      description: Devices of the request, each with C(id), C(hostname) and C(state).
       type: list
       elements: dict
       sample: [{id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11, hostname: batch-0.demo.metal.test, state: active}]
 diff:
-  description: The attributes that were given, as they were and as they are now. Nothing of the devices but their plan is among them.
+  description: Changed attributes before and after. Of the devices only the plan is included.
   returned: always
   type: dict
   sample:
     before: {}
-    after: {devices_max: 4, devices_min: 2, max_bid_price: 0.4, metro: da, plan: c3.small.x86}
+    after:
+      devices_max: 4
+      devices_min: 2
+      max_bid_price: 0.4
+      metro: da
+      plan: c3.small.x86
     before_header: the spot market request for c3.small.x86 in da
     after_header: the spot market request for c3.small.x86 in da
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,29 +7,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_spot_price_info
-short_description: List spot prices of the Metal API
+short_description: List spot market prices
 version_added: 0.1.0
 description:
-  - Lists what a server of the spot market costs now, by metro and plan.
+  - Lists the current spot market prices by metro and plan.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   plan:
-    description:
-      - Only this plan (its slug).
+    description: List only the prices of this plan.
     type: str
   metro:
-    description:
-      - Only this metro (its code).
+    description: List only the prices in this metro.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 notes:
-  - O(project_id) is taken for the sake of C(module_defaults) and not used, since the answer is the same for all projects.
+  - O(project_id) is accepted for C(module_defaults) and ignored, since the result is the same for all projects.
 seealso:
   - module: equinix_metal.openshift.metal_capacity_info
 """
@@ -47,34 +43,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 spot_prices:
-  description: The prices, the cheapest first.
+  description: The prices, lowest first.
   returned: success
   type: list
   elements: dict
   contains:
-    metro:
-      description: Code of the metro.
-      type: str
-      sample: da
-    plan:
-      description: Slug of the plan.
-      type: str
-      sample: c3.small.x86
-    price_per_hour:
-      description: Price of one hour, US dollars.
-      type: float
-      sample: 0.2
+    metro: {description: Code of the metro., type: str, sample: da}
+    plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
+    price_per_hour: {description: Price per hour in USD., type: float, sample: 0.2}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,60 +7,49 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_ssh_key
-short_description: Create, change and delete an SSH key of the Metal API
+short_description: Create, change and delete an SSH key
 version_added: 0.1.0
 description:
-  - Manages a public key of a project, or of the user the token belongs to. New devices get these keys.
-  - It is found by its O(id), else by its O(label), else by the O(key) itself.
+  - Manages a public SSH key of a project, or of the user of the token. New devices have these keys.
+  - A key is found by O(id), otherwise by O(label), otherwise by O(key).
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The key's id. One that does not exist is an error, not a reason to create.
+    description: ID of the key. It has to exist.
     type: str
   label:
-    description:
-      - A name for it. Needed to create it.
+    description: Label of the key. Required to create a key.
     type: str
-    aliases:
-      - name
+    aliases: [name]
   key:
     description:
-      - The public key, as in a file ending in C(.pub). Needed to create it. A private key is refused and not sent.
-      - The comment at its end means nothing in a comparison.
-      - An owner has a key once. When it is there under another label, it gets this one.
+      - The public key, as in a C(.pub) file. Required to create a key. A private key is refused before it is sent.
+      - The comment at its end is not compared.
+      - The API stores a key once for each owner. If the key exists under another label, its label is changed.
     type: str
   tags:
-    description:
-      - All tags of the key. Order and repetition are ignored.
+    description: All tags of the key. Order and duplicates are ignored.
     type: list
     elements: str
   owner:
     description:
-      - Whose keys are meant.
-      - V(project) are the keys of the project O(project_id), which its devices get. V(user) are those of the user the token belongs to.
+      - Owner of the key.
+      - V(project) is the project O(project_id), whose devices have the key. V(user) is the user of the token.
     type: str
-    choices:
-      - project
-      - user
+    choices: [project, user]
     default: project
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 notes:
-  - Devices get the keys that are there when they are created. Changing or deleting one changes no device.
+  - A device has the keys that exist when it is created. Changing or deleting a key changes no device.
 seealso:
   - module: equinix_metal.openshift.metal_ssh_key_info
 """
@@ -89,55 +78,32 @@ ssh_key:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The key's id.
-      type: str
-      sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35
-    label:
-      description: Its label.
-      type: str
-      sample: alice
+    id: {description: ID of the key., type: str, sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35}
+    label: {description: Label of the key., type: str, sample: alice}
     key:
       description: The public key.
       type: str
       sample: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice
-    fingerprint:
-      description: Its fingerprint, MD5 with colons.
-      type: str
-      sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    updated_at:
-      description: When it was last changed, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    fingerprint: {description: MD5 fingerprint with colons., type: str, sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    updated_at: {description: "Time of the last change, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
   sample:
-    before: {tags: [a]}
-    after: {tags: [a, b]}
+    before:
+      tags: [a]
+    after:
+      tags: [a, b]
     before_header: SSH key alice of the project
     after_header: SSH key alice of the project
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

@@ -7,49 +7,39 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_ssh_key_info
-short_description: List SSH keys of the Metal API
+short_description: List SSH keys
 version_added: 0.1.0
 description:
-  - Lists the public keys of a project, or of the user the token belongs to.
+  - Lists the public SSH keys of a project, or of the user of the token.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   labels:
-    description:
-      - Only keys with one of these labels.
+    description: List only keys with one of these labels.
     type: list
     elements: str
-    aliases:
-      - label
-      - names
+    aliases: [label, names]
   ids:
-    description:
-      - Only keys with one of these ids.
+    description: List only keys with one of these IDs.
     type: list
     elements: str
   fingerprints:
-    description:
-      - Only keys with one of these fingerprints, MD5 with colons.
+    description: List only keys with one of these MD5 fingerprints, with colons.
     type: list
     elements: str
   tags:
-    description:
-      - Only keys with all of these tags.
+    description: List only keys with all of these tags.
     type: list
     elements: str
   owner:
     description:
-      - Whose keys are meant.
-      - V(project) are the keys of the project O(project_id), which its devices get. V(user) are those of the user the token belongs to.
+      - Owner of the key.
+      - V(project) is the project O(project_id), whose devices have the key. V(user) is the user of the token.
     type: str
-    choices:
-      - project
-      - user
+    choices: [project, user]
     default: project
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -68,51 +58,26 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ssh_keys:
-  description: The keys, by their labels.
+  description: The keys, by label.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The key's id.
-      type: str
-      sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35
-    label:
-      description: Its label.
-      type: str
-      sample: alice
+    id: {description: ID of the key., type: str, sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35}
+    label: {description: Label of the key., type: str, sample: alice}
     key:
       description: The public key.
       type: str
       sample: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice
-    fingerprint:
-      description: Its fingerprint, MD5 with colons.
-      type: str
-      sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    updated_at:
-      description: When it was last changed, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
+    fingerprint: {description: MD5 fingerprint with colons., type: str, sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    updated_at: {description: "Time of the last change, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

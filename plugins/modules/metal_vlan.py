@@ -7,57 +7,48 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_vlan
-short_description: Create, change and delete a virtual network of the Metal API
+short_description: Create, change and delete a VLAN
 version_added: 0.1.0
 description:
-  - Manages a virtual network (VLAN) of a project in a metro.
-  - It is found by its O(id), else by its number O(vxlan), else by its O(tags), else by its O(description).
-  - By its tags means that it has all of them and no others. One that has others beside them is another network, unless O(description) is
-    given as well and is the same.
-  - So another value of O(tags) names another object. To change the tags of one, give O(id) or O(vxlan), too.
-  - With O(state=absent), one that is found by its tags or description is deleted only if all else that is given is so.
+  - Manages a VLAN (virtual network) of a project in a metro.
+  - A VLAN is found by O(id), otherwise by its number O(vxlan), otherwise by O(tags), otherwise by O(description).
+  - A VLAN is found by O(tags) if it has exactly these tags. If none has, one with further tags is found if O(description) is equal.
+  - With O(ownership_tags) and O(description), a VLAN is found by both, so O(tags) can be changed. Otherwise other O(tags) create another
+    VLAN; set O(id) or O(vxlan) to change them.
+  - With O(state=absent), a VLAN that is found by its tags or description is deleted only if all other options match.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The network's id. One that does not exist is an error, not a reason to create.
+    description: ID of the VLAN. It has to exist.
     type: str
   vxlan:
     description:
-      - The network's number, 2 to 3999. Without it the API takes the next free one.
-      - A network keeps its number, so another one is refused.
+      - Number of the VLAN, 2 to 3999. By default the next free number.
+      - The number of a VLAN cannot be changed.
     type: int
   metro:
-    description:
-      - Code of the metro, for example V(da). Needed to create a network, and to find one by its number.
+    description: Code of the metro, for example V(da). Required to create a VLAN, and with O(vxlan).
     type: str
   description:
-    description:
-      - A free text.
+    description: Any text.
     type: str
   tags:
-    description:
-      - All tags of the network. Order and repetition are ignored.
+    description: All tags of the VLAN. Order and duplicates are ignored.
     type: list
     elements: str
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
 notes:
-  - A network that is in use is not deleted. The error says by whom it is used.
+  - A VLAN in use is not deleted. The error names its users.
 """
 
 EXAMPLES = r"""
@@ -82,65 +73,28 @@ EXAMPLES = r"""
 
 RETURN = r"""
 virtual_network:
-  description: The network. In check mode the predicted one.
+  description: The VLAN. In check mode the predicted one.
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The network's id.
-      type: str
-      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    vxlan:
-      description: The network's number.
-      type: int
-      sample: 1100
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    description:
-      description: The free text.
-      type: str
-      sample: storage
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    devices:
-      description: Ids of the devices that use it.
-      type: list
-      elements: str
-      sample: []
-    metal_gateways:
-      description: Ids of the gateways that use it.
-      type: list
-      elements: str
-      sample: []
+    id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
+    metro: {description: Code of the metro., type: str, sample: da}
+    description: {description: Description., type: str, sample: storage}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    devices: {description: IDs of the devices that use the VLAN., type: list, elements: str, sample: []}
+    metal_gateways: {description: IDs of the gateways that use the VLAN., type: list, elements: str, sample: []}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {tags: [a]}
-    after: {tags: [a, b]}
-    before_header: VLAN 1100 in da
-    after_header: VLAN 1100 in da
+  sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: VLAN 1100 in da, after_header: VLAN 1100 in da}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

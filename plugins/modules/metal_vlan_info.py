@@ -7,40 +7,33 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: metal_vlan_info
-short_description: List virtual networks of the Metal API
+short_description: List VLANs
 version_added: 0.1.0
 description:
-  - Lists the virtual networks (VLANs) of a project, narrowed by ids, metro, numbers, tags and description.
+  - Lists the VLANs (virtual networks) of a project, filtered by IDs, metro, numbers, tags and description.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only networks with one of these ids.
+    description: List only VLANs with one of these IDs.
     type: list
     elements: str
   metro:
-    description:
-      - Only networks in the metro with this code.
+    description: List only VLANs in the metro with this code.
     type: str
   vxlans:
-    description:
-      - Only networks with one of these numbers.
+    description: List only VLANs with one of these numbers.
     type: list
     elements: int
   tags:
-    description:
-      - Only networks with all of these tags.
+    description: List only VLANs with all of these tags.
     type: list
     elements: str
   description:
-    description:
-      - Only networks with this description.
+    description: List only VLANs with this description.
     type: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -62,57 +55,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 virtual_networks:
-  description: The networks, by metro and number. Empty when none matches.
+  description: The VLANs, by metro and number.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The network's id.
-      type: str
-      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    vxlan:
-      description: The network's number.
-      type: int
-      sample: 1100
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    description:
-      description: The free text.
-      type: str
-      sample: storage
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    devices:
-      description: Ids of the devices that use it.
-      type: list
-      elements: str
-      sample: []
-    metal_gateways:
-      description: Ids of the gateways that use it.
-      type: list
-      elements: str
-      sample: []
+    id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
+    metro: {description: Code of the metro., type: str, sample: da}
+    description: {description: Description., type: str, sample: storage}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    devices: {description: IDs of the devices that use the VLAN., type: list, elements: str, sample: []}
+    metal_gateways: {description: IDs of the gateways that use the VLAN., type: list, elements: str, sample: []}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

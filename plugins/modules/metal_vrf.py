@@ -10,54 +10,43 @@ module: metal_vrf
 short_description: Create, change and delete a VRF
 version_added: 0.1.0
 description:
-  - Manages a VRF, a routing table of a project with address ranges of its own, in a metro.
-  - It is found by its O(id), else by its O(name), in its O(metro) if that is given.
+  - Manages a VRF, which is a routing table of a project with its own address ranges in a metro.
+  - A VRF is found by O(id), otherwise by O(name), in O(metro) if it is set.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
-    description:
-      - The VRF's id. One that does not exist is an error, not a reason to create.
+    description: ID of the VRF. It has to exist.
     type: str
   name:
-    description:
-      - The VRF's name. Needed to create one. With O(id) it is the name to change to.
+    description: Name of the VRF. Required to create a VRF. With O(id), the VRF is renamed to it.
     type: str
   metro:
-    description:
-      - Code of the metro, for example V(da). Needed to create a VRF. A VRF stays in its metro, so another one is refused.
+    description: Code of the metro, for example V(da). Required to create a VRF. It cannot be changed.
     type: str
   local_asn:
-    description:
-      - Autonomous system number of the VRF's side. Without it the API takes 65000.
+    description: Autonomous system number of the VRF. By default the API sets 65000.
     type: int
   ip_ranges:
     description:
-      - All subnets of the VRF, IPv4 from /8 to /29 and IPv6 from /56 to /64. Order and repetition are ignored.
-      - A range with reserved blocks in it cannot be taken out.
+      - All subnets of the VRF, IPv4 from /8 to /29 and IPv6 from /56 to /64. Order and duplicates are ignored.
+      - A subnet with reserved blocks cannot be removed.
     type: list
     elements: str
   description:
-    description:
-      - A free text.
+    description: Any text.
     type: str
   tags:
-    description:
-      - All tags of the VRF. Order and repetition are ignored.
+    description: All tags of the VRF. Order and duplicates are ignored.
     type: list
     elements: str
   state:
-    description:
-      - Whether the object exists.
+    description: State of the object.
     type: str
-    choices:
-      - present
-      - absent
+    choices: [present, absent]
     default: present
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
@@ -65,7 +54,7 @@ seealso:
   - module: equinix_metal.openshift.metal_vrf_info
   - module: equinix_metal.openshift.metal_gateway
 notes:
-  - A VRF with reserved blocks or gateways is not deleted. The error says which.
+  - A VRF with reserved blocks or gateways is not deleted. The error names them.
 """
 
 EXAMPLES = r"""
@@ -90,60 +79,24 @@ vrf:
   returned: state is present
   type: dict
   contains:
-    id:
-      description: The VRF's id.
-      type: str
-      sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21
-    name:
-      description: Its name.
-      type: str
-      sample: storage
-    description:
-      description: The free text.
-      type: str
-      sample: null
-    local_asn:
-      description: Its autonomous system number.
-      type: int
-      sample: 65000
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    ip_ranges:
-      description: Its subnets, sorted.
-      type: list
-      elements: str
-      sample: [192.168.100.0/24]
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
+    id: {description: ID of the VRF., type: str, sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21}
+    name: {description: Name of the organization., type: str, sample: storage}
+    description: {description: Description., type: str, sample: null}
+    local_asn: {description: Autonomous system number., type: int, sample: 65000}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    metro: {description: Code of the metro., type: str, sample: da}
+    ip_ranges: {description: "Subnets, sorted.", type: list, elements: str, sample: [192.168.100.0/24]}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
 diff:
-  description: The attributes that were given, as they were and as they are now. Secrets are shown by size and SHA-256.
+  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after: {local_asn: 65000}
-    before_header: VRF storage
-    after_header: VRF storage
+  sample: {before: {}, after: {local_asn: 65000}, before_header: VRF storage, after_header: VRF storage}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

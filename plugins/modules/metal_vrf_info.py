@@ -10,35 +10,28 @@ module: metal_vrf_info
 short_description: List VRFs
 version_added: 0.1.0
 description:
-  - Lists the VRFs of a project, narrowed by ids, names, metro and tags.
+  - Lists the VRFs of a project, filtered by IDs, names, metro and tags.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
-    description:
-      - Only VRFs with one of these ids.
+    description: List only VRFs with one of these IDs.
     type: list
     elements: str
-    aliases:
-      - vrf_id
+    aliases: [vrf_id]
   names:
-    description:
-      - Only VRFs with one of these names.
+    description: List only VRFs with one of these names.
     type: list
     elements: str
   metro:
-    description:
-      - Only VRFs in the metro with this code.
+    description: List only VRFs in the metro with this code.
     type: str
   tags:
-    description:
-      - Only VRFs with all of these tags.
+    description: List only VRFs with all of these tags.
     type: list
     elements: str
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.metal
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
 seealso:
@@ -58,56 +51,24 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vrfs:
-  description: The VRFs. Empty when none matches.
+  description: The VRFs.
   returned: success
   type: list
   elements: dict
   contains:
-    id:
-      description: The VRF's id.
-      type: str
-      sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21
-    name:
-      description: Its name.
-      type: str
-      sample: storage
-    description:
-      description: The free text.
-      type: str
-      sample: null
-    local_asn:
-      description: Its autonomous system number.
-      type: int
-      sample: 65000
-    created_at:
-      description: When it was created, UTC.
-      type: str
-      sample: "2026-11-21T07:10:00Z"
-    metro:
-      description: Code of its metro.
-      type: str
-      sample: da
-    ip_ranges:
-      description: Its subnets, sorted.
-      type: list
-      elements: str
-      sample: [192.168.100.0/24]
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: []
+    id: {description: ID of the VRF., type: str, sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21}
+    name: {description: Name of the organization., type: str, sample: storage}
+    description: {description: Description., type: str, sample: null}
+    local_asn: {description: Autonomous system number., type: int, sample: 65000}
+    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
+    metro: {description: Code of the metro., type: str, sample: da}
+    ip_ranges: {description: "Subnets, sorted.", type: list, elements: str, sample: [192.168.100.0/24]}
+    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
 failure:
-  description: The error for programs. Its keys depend on the kind of error.
+  description: Details of the error for programs. The keys depend on its type.
   returned: failed
   type: dict
-  sample:
-    type: ValidationError
-    method: POST
-    path: projects/2b70eb8f-fa18-47c0-aba7-222a842362fd/devices
-    status: 422
-    errors: [There aren't available servers in that metro]
-    request_id: 1f4c1e6a0b6d4c0b
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule

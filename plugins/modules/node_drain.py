@@ -12,82 +12,70 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Cordons Nodes and evicts their pods through the eviction API, so that disruption budgets are respected, until no pod is left on
-    them. Evictions that are refused are repeated until O(wait_timeout) is over.
-  - A Node is drained when the API server lists no pod on it any more that would be lost with the machine. Static pods, pods of daemon
-    sets and pods that have finished are left alone. So are pods that tolerate the cordon and came back after they were evicted.
-  - While it waits (O(progress_interval)), each pod that is left is named with its reason, such as the disruption budget that does not
-    allow its eviction, the end of its grace period or its finalizers. The same is in the error when the time is over.
-  - The kubelet of a Node that is unreachable gives no pod its grace period, and cannot confirm that one has ended. A pod of such a Node
-    gets one second, and is waited for until O(unreachable_grace) seconds after that. Then it is reported in RV(remaining_pods) and as a
-    warning.
-  - A Node that is cordoned by this module gets the annotation C(equinix-metal.openshift/cordoned). When a drain fails, the Nodes that
-    have it are uncordoned, and Nodes that another user has cordoned stay cordoned.
-  - A Node that does not exist has nothing to drain and is no error, see RV(absent).
+  - Cordons Nodes and evicts their pods through the eviction API, which respects disruption budgets, until no pod is left. Refused evictions
+    are repeated until O(wait_timeout).
+  - A Node is drained when it has no pod that would be lost with its machine. Static pods, DaemonSet pods, finished pods, and pods that
+    tolerate the cordon and came back after their eviction do not count.
+  - Progress messages and errors name each remaining pod with its reason, such as a disruption budget, its grace period or its finalizers.
+  - The kubelet of an unreachable Node can neither end a pod gracefully nor confirm its end. A pod of such a Node has a grace period of one
+    second. After O(unreachable_grace) more seconds it is returned in RV(remaining_pods), with a warning.
+  - The annotation C(equinix-metal.openshift/cordoned) records that the module has cordoned a Node. If a drain fails, only Nodes with it are
+    uncordoned.
+  - A Node that does not exist is no error, see RV(absent).
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   nodes:
-    description:
-      - Names of the Nodes. They are drained at the same time.
+    description: Names of the Nodes. They are drained concurrently.
     type: list
     elements: str
     required: true
   state:
     description:
       - V(drained) cordons the Nodes and evicts their pods.
-      - V(cordoned) only keeps new pods away.
+      - V(cordoned) only cordons the Nodes.
       - V(uncordoned) makes the Nodes schedulable again.
     type: str
     choices: [drained, cordoned, uncordoned]
     default: drained
   grace_period:
-    description:
-      - Seconds each pod gets to end. Without it each pod gets its own C(terminationGracePeriodSeconds).
+    description: Grace period of each pod in seconds. By default the C(terminationGracePeriodSeconds) of the pod.
     type: int
   longest_grace_period:
     description:
-      - Seconds that a pod gets to end whose own grace period is longer, for example because its machine is deleted then.
-      - Without effect with O(grace_period), which is for all pods.
+      - Maximum grace period of a pod in seconds, for example if its machine is deleted after this time.
+      - Ignored with O(grace_period).
     type: int
   delete_emptydir_data:
-    description:
-      - Whether pods with C(emptyDir) volumes are evicted, whose data is lost. Otherwise they are an error, and nothing is evicted.
+    description: Evict pods with C(emptyDir) volumes, whose data is lost. Otherwise such a pod is an error, and nothing is evicted.
     type: bool
     default: false
   evict_unmanaged:
-    description:
-      - Whether pods without a controller are evicted, which nobody creates again. Otherwise they are an error, and nothing is evicted.
+    description: Evict pods without a controller, which are not created again. Otherwise such a pod is an error, and nothing is evicted.
     type: bool
     default: false
   unreachable_grace:
-    description:
-      - Seconds beyond its grace period of one second for which a pod is waited for whose Node is unreachable.
+    description: Seconds to wait for a pod on an unreachable Node, after its grace period of one second.
     type: float
     default: 300
   accept_loss:
-    description:
-      - Whether pods that are left at the end of O(wait_timeout) may be lost with their machines. They are a warning then, and
-        RV(drained) is V(false); otherwise they are an error. All pods that can be evicted are evicted in both cases.
+    description: If pods remain after O(wait_timeout), warn and return V(false) in RV(drained), since they may be lost with their machines.
+      Otherwise the module fails. All other pods are evicted in both cases.
     type: bool
     default: false
   uncordon_on_failure:
-    description:
-      - Whether the Nodes that were cordoned by this module are uncordoned when the drain fails.
+    description: If the drain fails, uncordon the Nodes that the module has cordoned.
     type: bool
     default: true
   own_cordon_only:
-    description:
-      - With O(state=uncordoned), whether only Nodes are uncordoned that were cordoned by this module.
+    description: With O(state=uncordoned), uncordon only the Nodes that the module has cordoned.
     type: bool
     default: false
   wait:
-    description:
-      - Whether to wait until no pod is left. Otherwise what can be evicted now is, and RV(drained) says whether anything is left.
+    description: Wait until no pod is left. Otherwise the module evicts what can be evicted now, and RV(drained) returns whether any pod is
+      left.
     type: bool
     default: true
 seealso:
@@ -116,7 +104,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 drained:
-  description: Whether no pod is left on the Nodes that would be lost with their machines. V(false) with another O(state).
+  description: Whether no pod is left that would be lost with its machine. V(false) with another O(state).
   returned: always
   type: bool
   sample: true
@@ -127,29 +115,20 @@ evicted:
   elements: str
   sample: [shop/cart-0]
 remaining_pods:
-  description: The pods that are left, also those that were not waited for any longer.
+  description: The remaining pods.
   returned: always
   type: list
   elements: dict
   contains:
-    namespace:
-      description: Namespace of the pod.
-      type: str
-      sample: shop
-    name:
-      description: Name of the pod.
-      type: str
-      sample: db-0
-    node:
-      description: Node it is on.
-      type: str
-      sample: worker-2.demo.metal.test
+    namespace: {description: Namespace of the pod., type: str, sample: shop}
+    name: {description: Name of the pod., type: str, sample: db-0}
+    node: {description: Name of the Node., type: str, sample: worker-2.demo.metal.test}
     reason:
-      description: What keeps it there.
+      description: Why the pod remains.
       type: str
       sample: "pod shop/db-0 on worker-2 cannot be evicted: The disruption budget db needs 2 healthy pods and has 2 currently"
 absent:
-  description: Names of O(nodes) that are no Nodes.
+  description: Names of O(nodes) that do not exist.
   returned: always
   type: list
   elements: str

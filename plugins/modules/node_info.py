@@ -12,24 +12,21 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Lists the Nodes of a cluster with what decides whether machines can be removed. It asks any of O(api_addresses), so it works with a
-    part of the control plane down.
+  - Lists the Nodes of a cluster with the attributes that decide whether machines can be removed. Any of O(api_addresses) is enough, so it
+    works with a part of the control plane down.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.cluster
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
   wait:
     description:
-      - Whether to wait for an API server that does not answer. Otherwise that is an error at once.
-      - With O(routers) it also waits until the routers are ready, as many as are configured or as there are nodes for them.
+      - Wait for an API server that does not answer. Otherwise the module fails at once.
+      - With O(routers), also wait until all routers are ready, as many as are configured or as there are nodes for them.
     type: bool
     default: true
   routers:
-    description:
-      - Whether to return on which Nodes the routers of the default IngressController run, and on which they may run.
+    description: Return on which Nodes the routers of the default IngressController run, and on which they may run.
     type: bool
     default: false
 seealso:
@@ -54,67 +51,39 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: The Nodes by name.
+  description: The Nodes, by name.
   returned: success
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the Node.
-      type: str
-      sample: worker-0.demo.metal.test
-    control_plane:
-      description: Whether it is of the control plane, by its labels.
-      type: bool
-      sample: false
-    ready:
-      description: Whether its Ready condition is C(True).
-      type: bool
-      sample: true
-    unreachable:
-      description: Whether its Ready condition is C(Unknown), since its kubelet does not report.
-      type: bool
-      sample: false
-    message:
-      description: Message of its Ready condition.
-      type: str
-      sample: kubelet is posting ready status
+    name: {description: Name of the Node., type: str, sample: worker-0.demo.metal.test}
+    control_plane: {description: "Whether the Node is a control plane node, by its labels.", type: bool, sample: false}
+    ready: {description: Whether the condition Ready is C(True)., type: bool, sample: true}
+    unreachable: {description: "Whether the condition Ready is C(Unknown), since the kubelet does not report.", type: bool, sample: false}
+    message: {description: Message of the condition Ready., type: str, sample: kubelet is posting ready status}
     since:
-      description: Since when its Ready condition has this status, in UTC. V(null) if it has no Ready condition.
+      description: Time of the last transition of the condition Ready, UTC. V(null) without this condition.
       type: str
       sample: "2026-05-04T10:00:00Z"
-    schedulable:
-      description: Whether it is not cordoned.
-      type: bool
-      sample: true
-    cordoned_for_removal:
-      description: Whether it is cordoned, and by M(equinix_metal.openshift.node_drain).
-      type: bool
-      sample: false
+    schedulable: {description: Whether the Node is not cordoned., type: bool, sample: true}
+    cordoned_for_removal: {description: Whether M(equinix_metal.openshift.node_drain) has cordoned the Node., type: bool, sample: false}
     device_id:
-      description: Id of the device it is on, empty when none is recorded. See M(equinix_metal.openshift.node_ownership).
+      description: ID of the device that the Node records, empty without one. See M(equinix_metal.openshift.node_ownership).
       type: str
       sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     provider_id:
-      description: Its C(spec.providerID), empty when it is not set.
+      description: The C(spec.providerID), empty when it is not set.
       type: str
       sample: equinixmetal://7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    created_at:
-      description: When it was registered, in UTC.
-      type: str
-      sample: "2026-05-04T09:58:12Z"
+    created_at: {description: "Time of registration, UTC.", type: str, sample: "2026-05-04T09:58:12Z"}
     addresses:
-      description: Its addresses, and its host name.
+      description: Addresses and host name of the Node.
       type: list
       elements: str
       sample: [203.0.113.10, worker-0.demo.metal.test]
-    router:
-      description: Whether a router that is ready runs on it.
-      returned: with O(routers)
-      type: bool
-      sample: true
+    router: {description: Whether a ready router runs on the Node., returned: with O(routers), type: bool, sample: true}
     may_run_router:
-      description: Whether routers may run on it, by its labels and taints and the placement of the IngressController.
+      description: Whether routers may run on the Node, by its labels and taints and the placement of the IngressController.
       returned: with O(routers)
       type: bool
       sample: true

@@ -12,22 +12,20 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Writes on each Node the id of the device of the Metal API that it runs on, in the annotation C(equinix-metal.openshift/device), and as
-    C(equinixmetal://<id>) in C(spec.providerID). What is recorded is never overwritten.
-  - The id is the identity of a device. A Node is of the device that it records; one without a record is of the only device with one of its
-    addresses, else of the device with its name. A Node that was registered before its device was provisioned is of an earlier machine.
-  - Fails before it writes anything when a device has another name than its Node. The message has the command that restores the name.
-  - With O(prune) it deletes the Nodes of machines that no longer exist. A Node outlives its machine, and as long as it is there another
-    machine of its name is refused its first certificate.
-  - A Node is deleted when all of this holds. It is no control plane Node, see O(control_plane). Its name is one of O(nodes),
-    or it records a device. It is of no device with O(ownership_tags). No device of the project is its device or has its name, whatever
-    tags it has, which a second list confirms.
-    Its kubelet is unreachable, that is, the status of its Ready condition is C(Unknown), as it becomes about a minute after the end of
-    a machine.
-  - A Node without a device whose kubelet still reports is waited for, and an error when the time is over. Then O(project_id) may be
+  - Records on each Node the ID of its device in the annotation C(equinix-metal.openshift/device), and as C(equinixmetal://<id>) in
+    C(spec.providerID). Existing values are never overwritten.
+  - A Node belongs to the device that it records. Without a record, it belongs to the only device with one of its addresses, otherwise to
+    the device of its name. A Node that was registered before its device was provisioned belongs to an earlier machine.
+  - If a device has another name than its Node, the module fails before it writes anything. The error has the command that restores the
+    name.
+  - With O(prune), the Nodes of machines that no longer exist are deleted. As long as such a Node exists, another machine of its name is
+    refused its first certificate.
+  - A Node is deleted only if it is no control plane Node (see O(control_plane)), its name is one of O(nodes) or it records a device, it
+    belongs to no device with O(ownership_tags), no device of the project, whatever its tags, is its device or has its name (verified by a
+    second list), and its kubelet is unreachable, that is, its condition Ready is C(Unknown), about a minute after the end of the machine.
+  - The module waits for a Node without a device whose kubelet still reports, and fails after O(wait_timeout), since O(project_id) may be
     that of another project.
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
@@ -43,40 +41,34 @@ attributes:
       - equinix_metal.openshift.metal
 options:
   nodes:
-    description:
-      - Names of Nodes that are on devices, or are to be. Other Nodes are deleted only if an annotation of this collection says that
-        they were on a device.
+    description: Names of Nodes that have, or will have, devices. Other Nodes are deleted only if an annotation of this collection records
+      their device.
     type: list
     elements: str
     default: []
   terminated:
-    description:
-      - Names of Nodes whose devices have just been deleted. Their kubelets need not be unreachable;
-        all other conditions have to hold.
+    description: Names of Nodes whose devices were just deleted. Their kubelets may still report; all other conditions apply.
     type: list
     elements: str
     default: []
   ownership_tags:
-    description:
-      - Tags of the cluster's devices, of which others have none. When no device of the project has them, nothing is deleted, and that
-        is an error.
+    description: Tags that identify the devices of the cluster. If no device of the project has them, nothing is deleted, and the module
+      fails.
     type: list
     elements: str
     required: true
   control_plane:
-    description:
-      - Whether Nodes of O(terminated) may be control plane Nodes. Their etcd members have to be removed as well, see
-        M(equinix_metal.openshift.etcd_member).
+    description: Whether Nodes of O(terminated) may be control plane Nodes. Their etcd members have to be removed as well, see
+      M(equinix_metal.openshift.etcd_member).
     type: bool
     default: false
   prune:
-    description:
-      - Whether Nodes of machines that no longer exist are deleted.
+    description: Delete the Nodes of machines that no longer exist.
     type: bool
     default: false
   wait:
-    description:
-      - Whether to wait until the kubelets of all Nodes without a device are unreachable. Otherwise only those that are now are deleted.
+    description: Wait until the kubelets of all Nodes without a device are unreachable. Otherwise only those that are unreachable now are
+      deleted.
     type: bool
     default: true
 seealso:
@@ -109,33 +101,24 @@ deleted:
   elements: str
   sample: [worker-1.demo.metal.test]
 kept:
-  description: The Nodes that no device with O(ownership_tags) belongs to, and that are kept for the reason given.
+  description: Nodes without a device with O(ownership_tags) that are kept.
   returned: always
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the Node.
-      type: str
-      sample: worker-3.demo.metal.test
+    name: {description: Name of the Node., type: str, sample: worker-3.demo.metal.test}
     reason:
-      description: Why it is kept.
+      description: Why the Node is kept.
       type: str
       sample: device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11 has its name and not the ownership tags
 foreign_provider_ids:
-  description: Nodes on these devices whose C(spec.providerID) is of another provider or device. It cannot be changed, and is kept.
+  description: Nodes whose C(spec.providerID) names another provider or device. It cannot be changed, and is kept.
   returned: always
   type: list
   elements: dict
   contains:
-    name:
-      description: Name of the Node.
-      type: str
-      sample: worker-3.demo.metal.test
-    provider_id:
-      description: Its C(spec.providerID).
-      type: str
-      sample: baremetalhost:///openshift-machine-api/worker-3
+    name: {description: Name of the Node., type: str, sample: worker-3.demo.metal.test}
+    provider_id: {description: The C(spec.providerID)., type: str, sample: baremetalhost:///openshift-machine-api/worker-3}
 """
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule

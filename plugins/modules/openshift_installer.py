@@ -12,11 +12,11 @@ version_added: 0.1.0
 description:
   - Resolves O(version) to a release, downloads C(openshift-install) of that release from a mirror, verifies its checksum and, with
     O(keyring), the signature of the checksums, and unpacks it.
-  - An installer that is there is not downloaded again. It is run to check version, payload and architecture.
-  - The release that a channel shows is read once and kept with the digest of its payload in C(release.json) below O(directory). The
-    installer has to be of that payload.
-  - Files get their names when they are complete and verified. Temporary folders of interrupted runs are deleted by the next download.
-    Only one task at a time may download to a folder.
+  - An existing installer is not downloaded again. The module runs it to check its version, payload and architecture.
+  - The release of a channel is read once and kept with the digest of its payload in C(release.json) below O(directory). The installer has
+    to contain this payload.
+  - Files are renamed to their final names after verification. The next download deletes temporary folders of interrupted runs. Only one
+    task at a time may download to a folder.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 requirements:
@@ -24,83 +24,72 @@ requirements:
 options:
   state:
     description:
-      - V(present) ensures that the installer is there.
+      - V(present) ensures that the installer exists.
       - V(pinned) only resolves the release, and keeps it if O(version) is a channel.
     type: str
     choices: [present, pinned]
     default: present
   directory:
-    description:
-      - Folder of the files. The installer is C(bin/<release>-<architecture>/openshift-install) below it.
+    description: Folder of the files. The installer is C(bin/<release>-<architecture>/openshift-install) below it.
     type: path
     required: true
   cache:
     description:
-      - Folder that keeps installers by the checksum of their archive, for all clusters, so that each is downloaded once. Checksums and
-        signature are read from the mirror all the same.
-      - Empty, the installer is downloaded to O(directory).
+      - Folder that stores installers of all clusters by the checksums of their archives. Checksums and signature are still read from the
+        mirror.
+      - If empty, the installer is downloaded to O(directory).
     type: path
     default: ""
   version:
     description:
-      - A release such as V(4.20.33), or a channel of the mirror such as V(stable-4.20). With O(path) it may be empty.
+      - A release such as V(4.20.33), or a channel such as V(stable-4.20). It may be empty with O(path).
       - Channels are C(stable), C(latest), C(fast) and C(candidate), each also with a minor version. OKD has no channels.
-      - What a channel shows is not signed. A release of another minor version is refused, and in C(stable) and C(fast) one that is not
-        finished.
+      - The release of a channel is not signed. A release of another minor version is refused, and in C(stable) and C(fast) a pre-release.
     type: str
     default: ""
   path:
-    description:
-      - An C(openshift-install) of your own. Nothing is downloaded then. It has to be of the release O(version), unless that is empty or a
-        channel.
+    description: Path of an existing C(openshift-install), instead of a download. It has to be of the release O(version), unless that is
+      empty or a channel.
     type: path
     default: ""
   distribution:
-    description:
-      - V(ocp), OpenShift of Red Hat, or V(okd), the distribution of the community.
+    description: V(ocp) is OpenShift of Red Hat, V(okd) the community distribution.
     type: str
     choices: [ocp, okd]
     default: ocp
   architecture:
     description:
-      - Architecture of the release. A release for V(multi) can be installed on machines of both architectures.
+      - Architecture of the release. A V(multi) release can be installed on machines of both architectures.
       - The archive for the architecture of the host that runs the module is downloaded.
     type: str
     choices: [x86_64, aarch64, multi]
     default: x86_64
   mirror_url:
     description:
-      - URL of the mirror of clients, up to C(/pub/openshift-v4). For V(okd) (O(distribution)), the URL below which each release has a
-        folder.
-      - Empty, it is the public mirror of the distribution. Proxies are taken from the environment.
+      - URL of the mirror, up to C(/pub/openshift-v4). With O(distribution=okd), the URL that contains a folder for each release.
+      - By default the public mirror of the distribution. Proxies are read from the environment.
     type: str
     default: ""
   keyring:
     description:
-      - OpenPGP keyring with the key that signs the releases, for C(gpgv), a path or armored text. With a keyring, a mirror without the
-        signature is refused, and so is a signature that has expired, that is over SHA-1 or MD5, or that is by a key which has expired or
-        was revoked.
-      - Empty, the signature is not verified.
+      - OpenPGP keyring for C(gpgv) with the key that signs the releases, a path or armored text. With a keyring, the module refuses a
+        mirror without the signature, an expired signature, one over SHA-1 or MD5, and one by an expired or revoked key.
+      - If empty, the signature is not verified.
     type: str
     default: ""
   retries:
-    description:
-      - How often a download is tried again. A file that the mirror does not have and one with a wrong checksum are not tried again.
+    description: Maximum number of retries of a download. A missing file and a wrong checksum are not retried.
     type: int
     default: 3
   delay:
-    description:
-      - Seconds between two tries of a download.
+    description: Seconds between two attempts.
     type: float
     default: 5
   timeout:
-    description:
-      - Seconds without data after which a download has failed.
+    description: Seconds without data until a download fails.
     type: float
     default: 60
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.changing
+extends_documentation_fragment: [equinix_metal.openshift._attributes.changing]
 """
 
 EXAMPLES = r"""
@@ -131,24 +120,23 @@ version:
   type: str
   sample: 4.20.33
 digest:
-  description: Digest of the payload that a channel showed. Empty if O(version) is a release or O(path) is given.
+  description: Digest of the payload in the channel. Empty if O(version) is a release or O(path) is set.
   returned: success
   type: str
   sample: sha256:6bc5c21f5f5a1b1e4bd8a2a0e8b0a5c4f4b9f0d16bc5c21f5f5a1b1e4bd8a2a0
 path:
-  description: The installer, or where it will be.
+  description: Path of the installer. In check mode the predicted one.
   returned: success
   type: str
   sample: /home/core/clusters/demo.metal.example.com/bin/4.20.33-x86_64/openshift-install
 url:
-  description: Folder of the mirror that has the installer. Empty if O(path) is given.
+  description: URL of the folder of the mirror with the installer. Empty if O(path) is set.
   returned: success
   type: str
   sample: https://mirror.openshift.com/pub/openshift-v4/x86_64/clients/ocp/4.20.33
 release_architecture:
-  description:
-    - Architecture of the release as the installer reports it. V(unknown) where C(OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE) names another
-      release.
+  description: Architecture of the release as the installer reports it. V(unknown) if C(OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE) names
+    another release.
   returned: when the installer was run
   type: str
   sample: amd64
@@ -159,24 +147,18 @@ machine_architectures:
   elements: str
   sample: [x86_64]
 verified:
-  description: What was verified of the download.
+  description: Verification of the download.
   returned: when the installer is downloaded, in check mode also when it would be
   type: dict
   contains:
-    signature:
-      description: Whether the checksums are signed by a key of O(keyring).
-      type: bool
-      sample: true
+    signature: {description: Whether the checksums are signed by a key of O(keyring)., type: bool, sample: true}
     details:
-      description: By which key and when, or why the signature was not verified.
+      description: Key and time of the signature, or why it was not verified.
       type: str
       sample: good, by key 0123456789ABCDEF0123456789ABCDEF01234567 on 2026-11-01
-    archive:
-      description: The archive that was downloaded.
-      type: str
-      sample: openshift-install-linux-4.20.33.tar.gz
+    archive: {description: URL of the downloaded archive., type: str, sample: openshift-install-linux-4.20.33.tar.gz}
     sha256:
-      description: Checksum of the archive. In check mode the one that it has to have.
+      description: Checksum of the archive. In check mode the expected one.
       type: str
       sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 """

@@ -16,29 +16,22 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   title:
-    description:
-      - The phase, one of O(phases). By default the name of the task.
+    description: The phase, one of O(phases). By default the name of the task.
     type: str
   phases:
-    description:
-      - The titles of all phases of the playbook, in their order.
+    description: The titles of all phases of the playbook, in their order.
     type: list
     elements: str
     required: true
   log:
-    description:
-      - What the phase before has returned as RV(ignore:log). The first of O(phases) begins anew.
+    description: What the phase before has returned as RV(ignore:log). The first of O(phases) begins anew.
     type: list
     elements: dict
     default: []
   plan:
-    description:
-      - The plan of the playbook, once it is made. The title of a phase without a step in it is printed with C(-v) only.
+    description: The plan of the playbook, once it is made. The title of a phase without a step in it is printed with C(-v) only.
     type: raw
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.printing
+extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module, equinix_metal.openshift._attributes.printing]
 """
 
 EXAMPLES = r"""
@@ -56,20 +49,8 @@ log:
   type: list
   elements: dict
   contains:
-    title:
-      description: Title of the phase.
-      type: str
-      sample: Publish boot files
-    number:
-      description: Its place in O(phases), from 1 on. V(null) when it is not one of them.
-      type: int
-      sample: 2
-    count:
-      description: How many phases there are.
-      type: int
-      sample: 3
-    started_at:
-      description: When it began, in seconds since 1970.
-      type: float
-      sample: 1795348991.2
+    title: {description: Title of the phase., type: str, sample: Publish boot files}
+    number: {description: "Its place in O(phases), from 1 on. V(null) when it is not one of them.", type: int, sample: 2}
+    count: {description: How many phases there are., type: int, sample: 3}
+    started_at: {description: "When it began, in seconds since 1970.", type: float, sample: 1795348991.2}
 """

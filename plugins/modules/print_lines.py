@@ -7,25 +7,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: print_lines
-short_description: Print text of several lines as it is
+short_description: Print several lines of text
 version_added: 0.1.0
 description:
-  - Prints the lines on the terminal, in the log and as events in AWX, one below the other. M(ansible.builtin.debug) shows a text of several
-    lines as one line with C(\n) unless C(callback_result_format) is C(yaml).
-  - Control characters are printed as escapes, and a line of more than 2000 characters is cut.
-  - With a stdout callback whose whole output is JSON the lines go to stderr; they are in the result too.
+  - Prints one line below the other, on the terminal, in the log and as events in AWX. M(ansible.builtin.debug) prints such a text as one
+    line with C(\n), unless C(callback_result_format) is C(yaml).
+  - Control characters are escaped, and a line is truncated after 2000 characters.
+  - With a stdout callback that prints JSON, the lines are printed to stderr.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   lines:
-    description:
-      - A list of lines, or one text of several lines.
+    description: A list of lines, or a text of several lines.
     type: raw
     required: true
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.info_module
-  - equinix_metal.openshift._attributes.printing
+extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module, equinix_metal.openshift._attributes.printing]
 """
 
 EXAMPLES = r"""
@@ -38,9 +34,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 lines:
-  description: The lines as they were printed.
+  description: The printed lines.
   returned: always
   type: list
   elements: str
-  sample: ["api.demo.example.com. 60 IN A 203.0.113.5"]
+  sample: [api.demo.example.com. 60 IN A 203.0.113.5]
 """

@@ -10,22 +10,20 @@ module: release_images_info
 short_description: Check that registries serve the images of an OpenShift release and of catalogues
 version_added: 0.1.0
 description:
-  - Asks each mirror of a release for the release image and for the images of all components that it lists, as the machines of a cluster
-    ask for them. Without a mirror, the registry of the image itself is asked.
-  - Nothing is downloaded but the manifest and the layer of the release image that has the list. What is downloaded is verified by digest.
-  - An image that is missing is no error of the module, but reported.
+  - Requests from each mirror the release image and the images of all its components, as the machines of a cluster do. Without a mirror, the
+    registry of the image is used.
+  - List only the manifest and the layer of the release image with the list of components are downloaded, and verified by digest.
+  - A missing image is returned in RV(missing), and is no error.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   image:
-    description:
-      - The release image by digest, as C(openshift-install version) prints it.
+    description: The release image by digest, as C(openshift-install version) prints it.
     type: str
     required: true
   sources:
-    description:
-      - Mirrors, as C(imageDigestSources) of C(install-config.yaml). Every mirror of the longest C(source) that an image is part of is
-        asked.
+    description: Mirrors, in the format of C(imageDigestSources) of C(install-config.yaml). For each image, every mirror of the longest
+      matching C(source) is checked.
     type: list
     elements: dict
     default: []
@@ -35,22 +33,20 @@ options:
         type: str
         required: true
       mirrors:
-        description: Repositories or registries that have the same images.
+        description: Repositories or registries with the same images.
         type: list
         elements: str
         default: []
       sourcePolicy:
-        description: Whether nodes ask the source after the mirrors. Of no effect here.
+        description: Whether nodes use the source after the mirrors. Ignored here.
         type: str
         default: ""
   additional_images:
-    description:
-      - Further images by a name of your choice, each by tag or digest, such as the images of CatalogSources. They are not of the release.
+    description: Further images by any name, each by tag or digest, such as the images of CatalogSources.
     type: dict
     default: {}
   additional_sources:
-    description:
-      - Further mirrors of O(additional_images) by digest, as C(imageDigestMirrors) of an ImageDigestMirrorSet.
+    description: Further mirrors of O(additional_images) by digest, in the format of C(imageDigestMirrors) of an ImageDigestMirrorSet.
     type: list
     elements: dict
     default: []
@@ -60,17 +56,16 @@ options:
         type: str
         required: true
       mirrors:
-        description: Repositories or registries that have the same images.
+        description: Repositories or registries with the same images.
         type: list
         elements: str
         default: []
       sourcePolicy:
-        description: Whether nodes ask the source after the mirrors. Of no effect here.
+        description: Whether nodes use the source after the mirrors. Ignored here.
         type: str
         default: ""
   tag_sources:
-    description:
-      - Mirrors of O(additional_images) by tag, as C(imageTagMirrors) of an ImageTagMirrorSet.
+    description: Mirrors of O(additional_images) by tag, in the format of C(imageTagMirrors) of an ImageTagMirrorSet.
     type: list
     elements: dict
     default: []
@@ -80,61 +75,52 @@ options:
         type: str
         required: true
       mirrors:
-        description: Repositories or registries that have the same images.
+        description: Repositories or registries with the same images.
         type: list
         elements: str
         default: []
       sourcePolicy:
-        description: Whether nodes ask the source after the mirrors. Of no effect here.
+        description: Whether nodes use the source after the mirrors. Ignored here.
         type: str
         default: ""
   pull_secret:
-    description:
-      - The pull secret, as JSON text or as a dictionary, with a login for each registry that needs one.
+    description: The pull secret, as JSON text or as a dictionary, with the credentials for each registry.
     type: raw
     default: ""
   trust_bundle:
-    description:
-      - CA certificates in PEM format that are trusted in addition to those of the system.
+    description: CA certificates (PEM) to trust in addition to those of the system.
     type: str
     default: ""
   proxy:
-    description:
-      - Proxy of the nodes, as in install-config.yaml. Proxies of the environment are not used.
+    description: Proxy of the nodes, in the format of C(install-config.yaml). Proxies of the environment are ignored.
     type: dict
     suboptions:
       httpProxy:
-        description: Proxy of requests over HTTP. Registries are not asked through it.
+        description: Proxy for HTTP requests. Not used for registries.
         type: str
       httpsProxy:
-        description: Proxy of requests over HTTPS, such as those to registries.
+        description: Proxy for HTTPS requests, such as those to registries.
         type: str
       noProxy:
-        description: Domains, addresses and networks that are reached directly, with commas between them.
+        description: Comma-separated domains, addresses and networks to connect to without the proxy.
         type: str
   components:
-    description:
-      - Whether the images of the components are asked for, too. Otherwise only the release image is.
+    description: Check the images of the components, too. Otherwise only the release image is checked.
     type: bool
     default: true
   timeout:
-    description:
-      - Seconds without data after which a request has failed.
+    description: Seconds without data until a request fails.
     type: float
     default: 30
   retries:
-    description:
-      - How often a request is tried again after 429, 5xx and lost connections.
+    description: Maximum number of retries of a request after status 429, 5xx and lost connections.
     type: int
     default: 3
   delay:
-    description:
-      - Seconds between two tries of a request.
+    description: Seconds between two attempts.
     type: float
     default: 2
-extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
-  - equinix_metal.openshift._attributes.info_module
+extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module]
 """
 
 EXAMPLES = r"""
@@ -162,7 +148,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 images:
-  description: Number of images that were asked for. 1 if the list of components could not be read.
+  description: Number of checked images. 1 if the list of components could not be read.
   returned: success
   type: int
   sample: 190
@@ -172,26 +158,14 @@ missing:
   type: list
   elements: dict
   contains:
-    component:
-      description: Name of the component, C(release image), or the name in O(additional_images).
-      type: str
-      sample: etcd
+    component: {description: "Name of the component, C(release image), or the name in O(additional_images).", type: str, sample: etcd}
     image:
-      description: The image that nodes ask for.
+      description: The image that nodes request.
       type: str
       sample: quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:6bc5c21f5f5a1b1e4bd8a2a0e8b0a5c4f4b9f0d16bc5c21f5f5a1b1e4bd8a2a0
-    place:
-      description: The repository that was asked.
-      type: str
-      sample: registry.example.com:5000/openshift/release
-    problem:
-      description: What the registry answered.
-      type: str
-      sample: manifest unknown
-    is_additional:
-      description: Whether the image is one of O(additional_images).
-      type: bool
-      sample: false
+    place: {description: The repository that was checked., type: str, sample: registry.example.com:5000/openshift/release}
+    problem: {description: Response of the registry., type: str, sample: manifest unknown}
+    is_additional: {description: Whether the image is one of O(additional_images)., type: bool, sample: false}
 messages:
   description: A sentence for each repository and problem.
   returned: success
@@ -199,8 +173,8 @@ messages:
   elements: str
   sample: ["registry.example.com:5000/openshift/release does not serve etcd: manifest unknown"]
 commands:
-  description: Commands that mirror the missing images. Replace C(PULL_SECRET_FILE) by the file of the pull secret, and
-    C(COMPONENTS_REPOSITORY) by the mirror of the components, which is not known without the release image.
+  description: Commands that mirror the missing images. Replace C(PULL_SECRET_FILE) with the file of the pull secret, and
+    C(COMPONENTS_REPOSITORY) with the mirror of the components, which is not known without the release image.
   returned: success
   type: list
   elements: str

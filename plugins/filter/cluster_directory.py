@@ -11,14 +11,14 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the given folder as an absolute path. Without one it is C(<name>.<domain>) in the folder of all clusters.
+  - Returns a folder as an absolute path, by default C(<name>.<domain>) in the folder of all clusters.
   - The folder of all clusters is C(clusters) beside the C(ansible.cfg) in use, so that it does not depend on the folder that a playbook is
     started from. If that file is the user's C(~/.ansible.cfg) or below C(/etc/ansible), or if there is none, it is C(clusters) in the
     current folder.
 positional: name, domain, clusters
 options:
   _input:
-    description: The given folder, empty for the default.
+    description: The folder, empty for the default.
     type: str
     required: true
   name:
@@ -26,11 +26,11 @@ options:
     type: str
     required: true
   domain:
-    description: Its base domain.
+    description: Base domain of the cluster.
     type: str
     required: true
   clusters:
-    description: The given folder with the folders of all clusters, empty for the default.
+    description: The folder of all clusters, empty for the default.
     type: str
     default: ""
 """

@@ -52,9 +52,9 @@ _value:
       description: Whether the cluster was installed by other means, so its control plane and its DNS records are not managed.
       type: bool
       sample: false
-    infra_id: {description: "The C(infraID) of the install, empty before its Ignition files exist.", type: str, sample: demo-x7k2p}
+    infra_id: {description: "The C(infraID) of the installation, empty before its Ignition files exist.", type: str, sample: demo-x7k2p}
     cluster_id:
-      description: The C(clusterID) of the install, empty before its Ignition files exist.
+      description: The C(clusterID) of the installation, empty before its Ignition files exist.
       type: str
       sample: 0c9b2f6e-5d0c-4b1e-9d3a-0a4c8d1f7e21
     devices:

@@ -49,7 +49,7 @@ _value:
       elements: dict
       sample: [{hostname: spot-0.demo.metal.test, termination_time: "2026-11-21T09:02:00Z", seconds: 104, is_spot: true}]
     nodes:
-      description: Names of their Nodes; of a device without a Node its host name in lower case.
+      description: Names of their Nodes, or the host name in lower case of a device without a Node.
       type: list
       elements: str
       sample: [spot-0.demo.metal.test]

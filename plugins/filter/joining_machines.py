@@ -55,10 +55,7 @@ _value:
       type: list
       elements: str
       sample: [203.0.113.10, 10.64.0.10]
-    created_at:
-      description: When the installation of the device began. A reinstallation sets it again.
-      type: str
-      sample: "2026-08-22T12:00:00Z"
+    created_at: {description: Start of the last installation or reinstallation of the device., type: str, sample: "2026-08-22T12:00:00Z"}
     labels:
       description: Labels that the Node gets as soon as it exists.
       returned: when the machine has any

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: kubeconfig_text
-short_description: A kubeconfig as one text that needs no other file
+short_description: Convert a kubeconfig to a text without file references
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)

@@ -100,7 +100,7 @@ _value:
       type: str
       sample: 192.168.40.11
     may_run_router:
-      description: Whether routers may run on it. It is of the pool C(openshift_ingress_pool), or without one its taints let them.
+      description: Whether routers may run on the machine, by C(openshift_ingress_pool) or by its taints.
       type: bool
       sample: true
     problems: {description: "The problems of the host's variables, with O(strict=false) only.", type: list, elements: str, sample: []}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: pool_hosts
-short_description: Worker hosts with the sizes of pools given as numbers
+short_description: Worker hosts for pool sizes that are given as numbers
 version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)

@@ -91,10 +91,10 @@ _value:
           type: dict
           sample: {create: 2, change: 0, replace: 0, remove: 1}
         price_per_hour:
-          description: US dollars an hour C(before) and C(after), V(null) when not known.
+          description: Price per hour in USD C(before) and C(after), V(null) when not known.
           type: dict
           sample: {before: 7.8, after: 9.1}
-        unknown: {description: "Why a source did not answer, by its name.", type: dict, sample: {}}
+        unknown: {description: "Sources that did not answer, each with the reason.", type: dict, sample: {}}
         kept: {description: "Workers that are not in the inventory and are kept, with the reason.", type: dict, sample: {}}
         steps:
           description: The steps, each with C(phase), C(verb), C(kind), C(object), C(reason), C(detail), C(before), C(after),

@@ -19,7 +19,7 @@ description:
 positional: _input
 options:
   _input:
-    description: What a program printed, or what a task returned.
+    description: Output of a program, or the result of a task.
     type: raw
     required: true
   secrets:
@@ -55,7 +55,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The same without its secrets.
+  description: The input without secrets.
   type: raw
   sample: "proxy.httpProxy: Invalid value: \"http://<redacted>@10.128.0.5:3128\": proxy value is part of the cluster networks"
 """

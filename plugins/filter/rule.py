@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: What the rule returns.
+  description: Return value of the rule.
   type: raw
 """
 

@@ -50,8 +50,8 @@ options:
         connect to port 22623, which the node firewall closes to the controller.
       objects_ready: Each of O(objects) is ready. Fails if OLM reports for 30 seconds that a Subscription names a package or channel that
         its catalogue does not have.
-      connections_complete: 20 new connections to each of O(api_addresses) complete their TLS handshakes. Some of them fail while a load
-        balancer has the bootstrap device as a backend.
+      connections_complete: 20 new connections to each of O(api_addresses) complete their TLS handshakes. Some of them fail while the
+        bootstrap device is a backend.
     required: true
   nodes:
     description:
@@ -66,7 +66,7 @@ options:
     type: dict
     default: {}
   machine_config_pools:
-    description: MachineConfigPools for V(pools_rendered) and V(pools_updated), each with the least number of its nodes.
+    description: MachineConfigPools for V(pools_rendered) and V(pools_updated), each with its minimum number of nodes.
     type: dict
     default: {}
   objects:

@@ -148,32 +148,27 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Let the new workers join
+- name: Approve the CSRs of a new worker
   equinix_metal.openshift.csr_approval:
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
-    api_addresses:
-      - 127.64.0.3
-      - 127.64.0.4
+    api_addresses: [127.64.0.3, 127.64.0.4]
     machines:
       - name: worker-2.demo.metal.test
-        addresses:
-          - 127.64.0.9
-          - 10.66.0.9
+        addresses: [127.64.0.9, 10.66.0.9]
         created_at: "2026-03-01T12:00:00Z"
     wait_timeout: 5400
     progress_interval: 15
 
-- name: See what would be approved
+- name: Check which CSRs would be approved
   equinix_metal.openshift.csr_approval:
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
     machines:
       - name: worker-2.demo.metal.test
-        addresses:
-          - 127.64.0.9
+        addresses: [127.64.0.9]
   check_mode: true
   register: requests
 
-- name: Show the verdict on each request
+- name: Print the decision about each CSR
   ansible.builtin.debug:
     msg: "{{ requests.verdicts }}"
 """

@@ -82,7 +82,7 @@ options:
       V(octodns_cloudflare.CloudflareProvider). Required with O(provider=octodns).
     type: str
   options:
-    description: ["Arguments of that class, see the README of its package. O(timeout) is passed on where the class has such an argument."]
+    description: Arguments of that class, see the README of its package. O(timeout) is passed if the class accepts it.
     type: dict
   secrets:
     description: Secret arguments of that class, such as C(token). They are never returned or displayed.
@@ -142,7 +142,7 @@ extends_documentation_fragment: [equinix_metal.openshift._attributes.changing]
 """
 
 EXAMPLES = r"""
-- name: Name two machines, and one no longer
+- name: Set two records and delete one
   equinix_metal.openshift.dns_records:
     server: 192.0.2.53
     zone: metal.example.com

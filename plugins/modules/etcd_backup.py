@@ -53,11 +53,6 @@ EXAMPLES = r"""
     kubeconfig: clusters/demo.metal.test/kubeconfig
     not_on: [master-1.demo.metal.test]
     wait_timeout: 600
-  register: backup
-
-- name: Show where the backup is
-  ansible.builtin.debug:
-    msg: "{{ backup.directory }} on {{ backup.node }}"
 """
 
 RETURN = r"""

@@ -46,7 +46,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Remove the member of a machine that was deleted
+- name: Remove the etcd member of a deleted machine
   equinix_metal.openshift.etcd_member:
     kubeconfig: clusters/demo.metal.test/kubeconfig
     node: master-1.demo.metal.test

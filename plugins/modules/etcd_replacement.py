@@ -49,13 +49,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Record that master-1 is being replaced, and switch the quorum guard off
+- name: Record that master-1 is being replaced, and disable the quorum guard
   equinix_metal.openshift.etcd_replacement:
     kubeconfig: clusters/demo.metal.test/kubeconfig
     node: master-1.demo.metal.test
     device: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 
-- name: Switch the quorum guard on when the new member is healthy
+- name: Enable the quorum guard when the new member is healthy
   equinix_metal.openshift.etcd_replacement:
     kubeconfig: clusters/demo.metal.test/kubeconfig
     node: master-1.demo.metal.test

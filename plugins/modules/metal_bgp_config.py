@@ -66,7 +66,7 @@ bgp_config:
     deployment_type: {description: V(local) or V(global)., type: str, sample: local}
     asn: {description: Autonomous system number of the project., type: int, sample: 65000}
     max_prefix: {description: Maximum number of prefixes that a session may announce., type: int, sample: 10}
-    route_object: {description: "Route object, or V(null).", type: str, sample: null}
+    route_object: {description: "Route object, or V(null).", type: str}
     requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
     md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
@@ -74,13 +74,7 @@ diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      asn: 65000
-      deployment_type: local
-    before_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
-    after_header: the BGP configuration of project 2b70eb8f-fa18-47c0-aba7-222a842362fd
+  sample: {before: {}, after: {asn: 65000, deployment_type: local}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -31,11 +31,6 @@ EXAMPLES = r"""
 - name: Read the BGP neighbors of a device
   equinix_metal.openshift.metal_bgp_info:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-  register: bgp
-
-- name: Show their addresses
-  ansible.builtin.debug:
-    msg: "{{ bgp.bgp_neighbors | map(attribute='peer_ips') | flatten }}"
 """
 
 RETURN = r"""
@@ -49,7 +44,7 @@ bgp_config:
     deployment_type: {description: V(local) or V(global)., type: str, sample: local}
     asn: {description: Autonomous system number of the project., type: int, sample: 65000}
     max_prefix: {description: Maximum number of prefixes that a session may announce., type: int, sample: 10}
-    route_object: {description: "Route object, or V(null).", type: str, sample: null}
+    route_object: {description: "Route object, or V(null).", type: str}
     requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
     md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
@@ -62,7 +57,7 @@ bgp_sessions:
     id: {description: ID of the session., type: str, sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43}
     address_family: {description: V(ipv4) or V(ipv6)., type: str, sample: ipv4}
     status: {description: "V(unknown) at first, then V(up) or V(down).", type: str, sample: up}
-    switch_name: {description: Name of the switch of the session., type: str, sample: null}
+    switch_name: {description: Name of the switch of the session., type: str}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
     learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}

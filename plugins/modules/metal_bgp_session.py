@@ -50,19 +50,19 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: A session of a device
+- name: Create a BGP session of a device
   equinix_metal.openshift.metal_bgp_session:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     address_family: ipv4
     default_route: true
 
-- name: A session in a project that may have no BGP yet
+- name: Create a BGP session, and enable BGP in the project if it is not
   equinix_metal.openshift.metal_bgp_session:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     address_family: ipv4
     enable_local_bgp: true
 
-- name: Delete it
+- name: Delete the session
   equinix_metal.openshift.metal_bgp_session:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     address_family: ipv4
@@ -78,7 +78,7 @@ bgp_session:
     id: {description: ID of the session., type: str, sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43}
     address_family: {description: V(ipv4) or V(ipv6)., type: str, sample: ipv4}
     status: {description: "V(unknown) at first, then V(up) or V(down).", type: str, sample: up}
-    switch_name: {description: Name of the switch of the session., type: str, sample: null}
+    switch_name: {description: Name of the switch of the session., type: str}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
     learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}
@@ -87,12 +87,7 @@ diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      address_family: ipv4
-    before_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    after_header: the ipv4 BGP session of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+  sample: {before: {}, after: {address_family: ipv4}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -44,14 +44,14 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Can a small cluster be had in Dallas?
+- name: Check the capacity for a small cluster in Dallas
   equinix_metal.openshift.metal_capacity_info:
     servers:
       - {plan: c3.small.x86, metro: da, quantity: 4}
       - {plan: c3.medium.x86, metro: da, quantity: 2}
   register: capacity
 
-- name: Show what it would cost
+- name: Print the price
   ansible.builtin.debug:
     msg: "{{ 'available' if capacity.available else 'sold out' }}, {{ capacity.total_price_per_hour }} USD an hour"
 """

@@ -40,19 +40,11 @@ notes:
 EXAMPLES = r"""
 - name: List the resources of a cluster
   equinix_metal.openshift.metal_cluster_info:
-    names:
-      - demo.example.com
-  register: found
+    names: [demo.example.com]
 
 - name: List the resources of all clusters
   equinix_metal.openshift.metal_cluster_info:
-    project_ids:
-      - all
-  register: everywhere
-
-- name: Show the price of each cluster
-  ansible.builtin.debug:
-    msg: "{{ everywhere.clusters | items2dict(key_name='name', value_name='price_per_hour') }}"
+    project_ids: [all]
 """
 
 RETURN = r"""
@@ -92,8 +84,8 @@ clusters:
         state: {description: State of the device., type: str, sample: active}
         locked: {description: Whether the API refuses to delete the device., type: bool, sample: false}
         created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-        termination_time: {description: "Time at which the API deletes the device, UTC.", type: str, sample: null}
-        hardware_reservation_id: {description: ID of the hardware reservation of the device., type: str, sample: null}
+        termination_time: {description: "Time at which the API deletes the device, UTC.", type: str}
+        hardware_reservation_id: {description: ID of the hardware reservation of the device., type: str}
         project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
         price_per_hour: {description: Price per hour of the plan on demand in USD., type: float, sample: 1.3}
     ip_reservations:

@@ -80,8 +80,7 @@ EXAMPLES = r"""
 - name: Create a VLAN of the cluster as this run
   equinix_metal.openshift.metal_vlan:
     metro: da
-    tags:
-      - openshift-cluster=demo.example.com
+    tags: [openshift-cluster=demo.example.com]
     cluster_lock: "{{ cluster_lock.run }}"
 
 - name: Release the lock
@@ -107,38 +106,23 @@ lock:
   returned: always
   type: dict
   contains:
-    id: {description: "The lock's id, by which it can be broken.", type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
-    run: {description: The run that holds it., type: str, sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
+    id: {description: "ID of the lock, for O(unlock).", type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
+    run: {description: ID of the run., type: str, sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
     holder: {description: User and host of the run., type: str, sample: alice@bastion}
-    operation: {description: What the run does., type: str, sample: install.yml}
-    job: {description: The job of AWX that the run is., type: str, sample: AWX job 17}
-    acquired_at: {description: "When the lock was taken, UTC.", type: str, sample: "2026-11-22T07:10:00Z"}
-    renewed_at: {description: "When it was renewed last, UTC.", type: str, sample: "2026-11-22T07:14:10Z"}
-    expires_at: {description: "When it expires unless it is renewed, UTC.", type: str, sample: "2026-11-22T07:19:10Z"}
+    operation: {description: Operation of the run., type: str, sample: install.yml}
+    job: {description: AWX job of the run., type: str, sample: AWX job 17}
+    acquired_at: {description: "Time of acquisition, UTC.", type: str, sample: "2026-11-22T07:10:00Z"}
+    renewed_at: {description: "Time of the last renewal, UTC.", type: str, sample: "2026-11-22T07:14:10Z"}
+    expires_at: {description: "Time of expiry without a renewal, UTC.", type: str, sample: "2026-11-22T07:19:10Z"}
 broken_lock:
-  description: The lock that was broken, null if there was none.
+  description: The broken lock, with the keys of RV(lock). V(null) without one.
   returned: unlock is given
   type: dict
-  contains:
-    id: {description: "The lock's id, by which it can be broken.", type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
-    run: {description: The run that holds it., type: str, sample: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}
-    holder: {description: User and host of the run., type: str, sample: alice@bastion}
-    operation: {description: What the run does., type: str, sample: install.yml}
-    job: {description: The job of AWX that the run is., type: str, sample: AWX job 17}
-    acquired_at: {description: "When the lock was taken, UTC.", type: str, sample: "2026-11-22T07:10:00Z"}
-    renewed_at: {description: "When it was renewed last, UTC.", type: str, sample: "2026-11-22T07:14:10Z"}
-    expires_at: {description: "When it expires unless it is renewed, UTC.", type: str, sample: "2026-11-22T07:19:10Z"}
 diff:
-  description: Whether this run has the lock, before and after.
+  description: The lock of this run before and after.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      name: demo.example.com
-      run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70
-    before_header: cluster lock of demo.example.com
-    after_header: cluster lock of demo.example.com
+  sample: {before: {}, after: {name: demo.example.com, run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -247,46 +247,43 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Order a server and wait until it runs
+- name: Create a device and wait until it is active
   equinix_metal.openshift.metal_device:
     hostname: jump.example.com
     plan: c3.small.x86
     metro: da
     operating_system: ubuntu_24_04
-    ownership_tags:
-      - team=network
+    ownership_tags: [team=network]
   register: jump
 
-- name: Show its address
+- name: Print its address
   ansible.builtin.debug:
     var: jump.device.addresses.public_ipv4
 
-- name: Switch it off
+- name: Switch the device off
   equinix_metal.openshift.metal_device:
     hostname: jump.example.com
     power_state: "off"
 
-- name: Reboot it into its new kernel, once
+- name: Reboot the device once into its new kernel
   equinix_metal.openshift.metal_device:
     hostname: jump.example.com
     operation: reboot
     operation_id: kernel-6.12.9
 
-- name: Reinstall it in place with another role
+- name: Reinstall the device with another host name
   equinix_metal.openshift.metal_device:
     id: "{{ jump.device.id }}"
     hostname: build-0.example.com
-    ownership_tags:
-      - team=network
-    tags:
-      - role=build
+    ownership_tags: [team=network]
+    tags: [role=build]
     userdata: "{{ lookup('ansible.builtin.file', 'build.cloud-config') }}"
     operating_system: ubuntu_24_04
     operation: reinstall
     operation_id: becomes-build-0
     deprovision_fast: true
 
-- name: Delete it by its id and wait until it is gone
+- name: Delete the device by its ID and wait until it is gone
   equinix_metal.openshift.metal_device:
     id: "{{ jump.device.id }}"
     state: absent
@@ -301,7 +298,7 @@ device:
   contains:
     id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
     hostname: {description: Host name of the device., type: str, sample: worker-0.demo.metal.test}
-    description: {description: Description., type: str, sample: null}
+    description: {description: Description., type: str}
     state:
       description: State of the device, such as V(queued), V(provisioning), V(active), V(inactive) or V(failed).
       type: str
@@ -317,7 +314,7 @@ device:
       sample: [openshift-cluster=demo.metal.test, openshift-role=worker]
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     addresses:
-      description: The first address of the device of each kind, or V(null).
+      description: Address of the device of each kind, or V(null).
       type: dict
       contains:
         public_ipv4: {description: Public IPv4 address., type: str, sample: 203.0.113.5}
@@ -350,14 +347,14 @@ device:
           network_type: null
           virtual_networks: []
     billing_cycle: {description: Billing cycle., type: str, sample: hourly}
-    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str, sample: null}
+    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
-    ipxe_script_url: {description: URL of the iPXE script., type: str, sample: null}
+    ipxe_script_url: {description: URL of the iPXE script., type: str}
     always_pxe: {description: Whether the device boots over the network every time., type: bool, sample: false}
     locked: {description: Whether the API refuses to delete the device., type: bool, sample: false}
-    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str, sample: null}
+    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str}
     spot_instance: {description: Whether the device is a spot market device., type: bool, sample: false}
-    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float, sample: null}
+    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float}
     provisioning_started_at:
       description: Start of the last provisioning or reinstallation, UTC. V(null) before the first one.
       type: str
@@ -367,13 +364,7 @@ diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before:
-      tags: [a]
-    after:
-      tags: [a, b]
-    before_header: device worker-0.demo.metal.test
-    after_header: device worker-0.demo.metal.test
+  sample: {before: {tags: [a]}, after: {tags: [a, b]}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

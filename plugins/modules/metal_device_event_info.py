@@ -41,9 +41,8 @@ EXAMPLES = r"""
 - name: List the events of a device
   equinix_metal.openshift.metal_device_event_info:
     hostname: worker-0.demo.metal.test
-  register: device_events
 
-- name: List today's events from the project's machines
+- name: List the events from the machines of the project since a day
   equinix_metal.openshift.metal_device_event_info:
     types: [user.0]
     since: "2026-11-21"
@@ -59,8 +58,8 @@ events:
     id: {description: ID of the event., type: str, sample: 0f4f21a3-3f37-4f1f-9d9d-1d2c3a7b6c55}
     type: {description: Type of the event., type: str, sample: provisioning.104}
     body: {description: Text of the event., type: str, sample: Device connected to DHCP system}
-    state: {description: Severity of the event., type: str, sample: null}
-    ip: {description: "IP address of the client that caused the event, if known.", type: str, sample: null}
+    state: {description: Severity of the event., type: str}
+    ip: {description: "IP address of the client that caused the event, if known.", type: str}
     created_at: {description: "Time of the event, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     device_id:
       description: ID of the device, V(null) for an event of the project.

@@ -41,18 +41,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find the workers of a cluster
+- name: List the active workers of a cluster
   equinix_metal.openshift.metal_device_info:
-    tags:
-      - openshift-cluster=demo.metal.test
-      - openshift-role=worker
-    states:
-      - active
+    tags: [openshift-cluster=demo.metal.test, openshift-role=worker]
+    states: [active]
   register: workers
-
-- name: Show their names
-  ansible.builtin.debug:
-    msg: "{{ workers.devices | map(attribute='hostname') }}"
 """
 
 RETURN = r"""
@@ -64,7 +57,7 @@ devices:
   contains:
     id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
     hostname: {description: Host name of the device., type: str, sample: worker-0.demo.metal.test}
-    description: {description: Description., type: str, sample: null}
+    description: {description: Description., type: str}
     state:
       description: State of the device, such as V(queued), V(provisioning), V(active), V(inactive) or V(failed).
       type: str
@@ -80,7 +73,7 @@ devices:
       sample: [openshift-cluster=demo.metal.test, openshift-role=worker]
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     addresses:
-      description: The first address of the device of each kind, or V(null).
+      description: Address of the device of each kind, or V(null).
       type: dict
       contains:
         public_ipv4: {description: Public IPv4 address., type: str, sample: 203.0.113.5}
@@ -113,14 +106,14 @@ devices:
           network_type: null
           virtual_networks: []
     billing_cycle: {description: Billing cycle., type: str, sample: hourly}
-    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str, sample: null}
+    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
-    ipxe_script_url: {description: URL of the iPXE script., type: str, sample: null}
+    ipxe_script_url: {description: URL of the iPXE script., type: str}
     always_pxe: {description: Whether the device boots over the network every time., type: bool, sample: false}
     locked: {description: Whether the API refuses to delete the device., type: bool, sample: false}
-    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str, sample: null}
+    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str}
     spot_instance: {description: Whether the device is a spot market device., type: bool, sample: false}
-    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float, sample: null}
+    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float}
     provisioning_started_at:
       description: Start of the last provisioning or reinstallation, UTC. V(null) before the first one.
       type: str

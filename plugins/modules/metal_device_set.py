@@ -282,8 +282,7 @@ notes:
 EXAMPLES = r"""
 - name: Create three servers and wait until all are active
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=build
+    ownership_tags: [pool=build]
     hostnames: "{{ query('ansible.builtin.sequence', 'start=0 end=2 format=build-%d.example.com') }}"
     plan: c3.small.x86
     metro: da
@@ -291,14 +290,9 @@ EXAMPLES = r"""
     progress_interval: 30
   register: build
 
-- name: Show their addresses
-  ansible.builtin.debug:
-    msg: "{{ build.devices | map(attribute='addresses.public_ipv4') }}"
-
 - name: Create machines with different plans and metros
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=mixed
+    ownership_tags: [pool=mixed]
     operating_system: ubuntu_24_04
     metro: da
     machines:
@@ -306,10 +300,9 @@ EXAMPLES = r"""
       - {hostname: large.example.com, plan: m3.large.x86}
       - {hostname: far.example.com, plan: c3.small.x86, metro: am}
 
-- name: Create ten in the first place with capacity, replace up to two that fail, and accept nine
+- name: Create ten devices at the first alternative with capacity, replace up to two failed ones, and accept nine
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=render
+    ownership_tags: [pool=render]
     hostnames: "{{ query('ansible.builtin.sequence', 'count=10 format=render-%02d.example.com') }}"
     operating_system: ubuntu_24_04
     placement:
@@ -319,10 +312,9 @@ EXAMPLES = r"""
     replace_failed: 2
     quorum: 9
 
-- name: Spread them evenly over three metros
+- name: Spread nine devices evenly over three metros
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=edge
+    ownership_tags: [pool=edge]
     hostnames: "{{ query('ansible.builtin.sequence', 'count=9 format=edge-%d.example.com') }}"
     plan: c3.small.x86
     operating_system: ubuntu_24_04
@@ -332,10 +324,9 @@ EXAMPLES = r"""
       - metro: sg
     spread: true
 
-- name: Replace all with another operating system, two at a time
+- name: Replace all devices to change the operating system, two at a time
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=build
+    ownership_tags: [pool=build]
     hostnames: "{{ query('ansible.builtin.sequence', 'start=0 end=2 format=build-%d.example.com') }}"
     plan: c3.small.x86
     metro: da
@@ -343,26 +334,21 @@ EXAMPLES = r"""
     on_drift: replace
     replace_at_once: 2
 
-- name: Delete one of them
+- name: Delete a device of the set
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=build
-    hostnames:
-      - build-2.example.com
+    ownership_tags: [pool=build]
+    hostnames: [build-2.example.com]
     state: absent
 
-- name: Delete another one, whatever its host name is by now
+- name: Delete a device of the set by its ID
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=build
-    ids:
-      - 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+    ownership_tags: [pool=build]
+    ids: [7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11]
     state: absent
 
-- name: Delete all others
+- name: Delete all devices of the set
   equinix_metal.openshift.metal_device_set:
-    ownership_tags:
-      - pool=build
+    ownership_tags: [pool=build]
     all_owned: true
     state: absent
 """
@@ -379,7 +365,7 @@ devices:
   contains:
     id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
     hostname: {description: Host name of the device., type: str, sample: worker-0.demo.metal.test}
-    description: {description: Description., type: str, sample: null}
+    description: {description: Description., type: str}
     state:
       description: State of the device, such as V(queued), V(provisioning), V(active), V(inactive) or V(failed).
       type: str
@@ -395,7 +381,7 @@ devices:
       sample: [openshift-cluster=demo.metal.test, openshift-role=worker]
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     addresses:
-      description: The first address of the device of each kind, or V(null).
+      description: Address of the device of each kind, or V(null).
       type: dict
       contains:
         public_ipv4: {description: Public IPv4 address., type: str, sample: 203.0.113.5}
@@ -428,14 +414,14 @@ devices:
           network_type: null
           virtual_networks: []
     billing_cycle: {description: Billing cycle., type: str, sample: hourly}
-    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str, sample: null}
+    hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
-    ipxe_script_url: {description: URL of the iPXE script., type: str, sample: null}
+    ipxe_script_url: {description: URL of the iPXE script., type: str}
     always_pxe: {description: Whether the device boots over the network every time., type: bool, sample: false}
     locked: {description: Whether the API refuses to delete the device., type: bool, sample: false}
-    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str, sample: null}
+    termination_time: {description: "Time at which the API deletes the device, or V(null).", type: str}
     spot_instance: {description: Whether the device is a spot market device., type: bool, sample: false}
-    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float, sample: null}
+    spot_price_max: {description: "Maximum price per hour of a spot market device in USD, V(null) for others.", type: float}
     provisioning_started_at:
       description: Start of the last provisioning or reinstallation, UTC. V(null) before the first one.
       type: str

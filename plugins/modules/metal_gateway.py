@@ -53,17 +53,17 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: A private subnet of eight addresses in a VLAN
+- name: Create a gateway with a private subnet of eight addresses
   equinix_metal.openshift.metal_gateway:
     virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     private_ipv4_subnet_size: 8
   register: gateway
 
-- name: Show the address that machines in the VLAN use as their gateway
+- name: Print the gateway address of the machines in the VLAN
   ansible.builtin.debug:
     var: gateway.metal_gateway.gateway_address
 
-- name: Delete it, and wait until it is gone
+- name: Delete the gateway and wait until it is gone
   equinix_metal.openshift.metal_gateway:
     virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     state: absent
@@ -89,17 +89,12 @@ metal_gateway:
       description: Number of addresses of the private subnet. V(null) for a gateway with a block of the project.
       type: int
       sample: 8
-    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str, sample: null}
+    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str}
 diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      private_ipv4_subnet_size: 8
-    before_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    after_header: the gateway of VLAN 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+  sample: {before: {}, after: {private_ipv4_subnet_size: 8}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

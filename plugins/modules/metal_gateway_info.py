@@ -33,14 +33,9 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find the gateway of a VLAN
+- name: List the gateways of a VLAN
   equinix_metal.openshift.metal_gateway_info:
     virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-  register: found
-
-- name: Show its address
-  ansible.builtin.debug:
-    msg: "{{ found.metal_gateways | map(attribute='gateway_address') }}"
 """
 
 RETURN = r"""
@@ -61,7 +56,7 @@ metal_gateways:
       description: Number of addresses of the private subnet. V(null) for a gateway with a block of the project.
       type: int
       sample: 8
-    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str, sample: null}
+    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -56,7 +56,7 @@ hardware_reservation:
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
     metro: {description: Code of the metro., type: str, sample: da}
-    device_id: {description: "ID of the device on the hardware, or V(null).", type: str, sample: null}
+    device_id: {description: "ID of the device on the hardware, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     provisionable:
       description: Whether a device can be created on it now. After a deletion this takes some time.
@@ -64,19 +64,13 @@ hardware_reservation:
       sample: true
     spare: {description: Whether the hardware is a spare., type: bool, sample: false}
     need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
-    termination_time: {description: "End of the reservation, UTC.", type: str, sample: null}
+    termination_time: {description: "End of the reservation, UTC.", type: str}
     created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 diff:
   description: The project before and after.
   returned: always
   type: dict
-  sample:
-    before:
-      project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
-    after:
-      project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd
-    before_header: hardware reservation 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-    after_header: hardware reservation 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+  sample: {before: {project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}, after: {project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

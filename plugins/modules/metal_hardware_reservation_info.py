@@ -36,11 +36,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Which hardware of one's own is free in Dallas?
+- name: List the reserved hardware in Dallas that can be used now
   equinix_metal.openshift.metal_hardware_reservation_info:
     metro: da
     provisionable: true
-  register: free
 """
 
 RETURN = r"""
@@ -56,7 +55,7 @@ hardware_reservations:
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
     metro: {description: Code of the metro., type: str, sample: da}
-    device_id: {description: "ID of the device on the hardware, or V(null).", type: str, sample: null}
+    device_id: {description: "ID of the device on the hardware, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     provisionable:
       description: Whether a device can be created on it now. After a deletion this takes some time.
@@ -64,7 +63,7 @@ hardware_reservations:
       sample: true
     spare: {description: Whether the hardware is a spare., type: bool, sample: false}
     need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
-    termination_time: {description: "End of the reservation, UTC.", type: str, sample: null}
+    termination_time: {description: "End of the reservation, UTC.", type: str}
     created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 failure:
   description: Details of the error for programs. The keys depend on its type.

@@ -89,15 +89,9 @@ EXAMPLES = r"""
 
 - name: Assign any free address of a block
   equinix_metal.openshift.metal_ip_assignment:
-    ip_reservation_tags:
-      - openshift-cluster=demo.metal.test
-      - openshift-role=load-balancer
+    ip_reservation_tags: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
   register: assigned
-
-- name: Print the address
-  ansible.builtin.debug:
-    var: assigned.ip_assignment.address
 
 - name: Remove the assignment
   equinix_metal.openshift.metal_ip_assignment:
@@ -111,30 +105,25 @@ ip_assignment:
   returned: state is present
   type: dict
   contains:
-    id: {description: ID of the assignment. A move gives it a new one., type: str, sample: 1b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
+    id: {description: ID of the assignment. A move changes it., type: str, sample: 1b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
     address: {description: The address., type: str, sample: 198.51.100.4}
     network: {description: First address of the subnet., type: str, sample: 198.51.100.4}
     netmask: {description: Network mask., type: str, sample: 255.255.255.255}
     gateway: {description: Gateway., type: str, sample: 198.51.100.4}
     cidr: {description: Prefix length., type: int, sample: 32}
     address_family: {description: V(4) or V(6)., type: int, sample: 4}
-    public: {description: Whether it is public., type: bool, sample: true}
-    management: {description: Whether it is the device's own., type: bool, sample: false}
-    manageable: {description: Whether it may be changed., type: bool, sample: true}
-    global_ip: {description: Whether it is global., type: bool, sample: false}
+    public: {description: Whether the address is public., type: bool, sample: true}
+    management: {description: Whether the API assigned the address when it created the device., type: bool, sample: false}
+    manageable: {description: Whether the assignment may be changed., type: bool, sample: true}
+    global_ip: {description: Whether the address is global., type: bool, sample: false}
     metro: {description: Code of the metro., type: str, sample: da}
-    device_id: {description: ID of the device it is on., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
-    ip_reservation_id: {description: ID of the block it is of., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
+    device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
+    ip_reservation_id: {description: ID of the block., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
 diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      address: 198.51.100.4/32
-    before_header: the assignment of 198.51.100.4/32
-    after_header: the assignment of 198.51.100.4/32
+  sample: {before: {}, after: {address: 198.51.100.4/32}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

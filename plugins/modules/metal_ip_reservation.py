@@ -89,18 +89,12 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_ip_reservation:
     quantity: 2
     metro: da
-    tags:
-      - openshift-cluster=demo.metal.test
-      - openshift-role=load-balancer
+    tags: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
     details: api and ingress
     fail_on_approval_required: true
   register: block
 
-- name: Show the block
-  ansible.builtin.debug:
-    msg: "{{ block.ip_reservation.network }}/{{ block.ip_reservation.cidr }}"
-
-- name: Release it
+- name: Release the block
   equinix_metal.openshift.metal_ip_reservation:
     id: "{{ block.ip_reservation.id }}"
     state: absent
@@ -119,7 +113,7 @@ ip_reservation:
     address: {description: Address of the block as the API returns it., type: str, sample: 198.51.100.4}
     netmask: {description: Network mask of the block., type: str, sample: 255.255.255.254}
     gateway: {description: Gateway of the block., type: str, sample: 198.51.100.4}
-    vrf_id: {description: "ID of the VRF, or V(null).", type: str, sample: null}
+    vrf_id: {description: "ID of the VRF, or V(null).", type: str}
     cidr: {description: Prefix length of the block., type: int, sample: 31}
     address_family: {description: V(4) or V(6)., type: int, sample: 4}
     public: {description: Whether the addresses are public., type: bool, sample: true}

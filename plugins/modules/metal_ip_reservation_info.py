@@ -49,17 +49,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find the public blocks of a cluster
+- name: List the public blocks of a cluster
   equinix_metal.openshift.metal_ip_reservation_info:
-    types:
-      - public_ipv4
-    tags:
-      - openshift-cluster=demo.metal.test
-  register: found
-
-- name: Show them
-  ansible.builtin.debug:
-    msg: "{{ found.ip_reservations | map(attribute='network') }}"
+    types: [public_ipv4]
+    tags: [openshift-cluster=demo.metal.test]
 """
 
 RETURN = r"""
@@ -76,7 +69,7 @@ ip_reservations:
     address: {description: Address of the block as the API returns it., type: str, sample: 198.51.100.4}
     netmask: {description: Network mask of the block., type: str, sample: 255.255.255.254}
     gateway: {description: Gateway of the block., type: str, sample: 198.51.100.4}
-    vrf_id: {description: "ID of the VRF, or V(null).", type: str, sample: null}
+    vrf_id: {description: "ID of the VRF, or V(null).", type: str}
     cidr: {description: Prefix length of the block., type: int, sample: 31}
     address_family: {description: V(4) or V(6)., type: int, sample: 4}
     public: {description: Whether the addresses are public., type: bool, sample: true}

@@ -27,13 +27,8 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Where can devices be ordered?
+- name: List the metros
   equinix_metal.openshift.metal_metro_info:
-  register: places
-
-- name: Show the codes
-  ansible.builtin.debug:
-    msg: "{{ places.metros | map(attribute='code') }}"
 """
 
 RETURN = r"""

@@ -31,14 +31,10 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: What can be installed on this plan?
+- name: List the operating systems for a plan
   equinix_metal.openshift.metal_operating_system_info:
     plan: c3.small.x86
   register: systems
-
-- name: Show the slugs
-  ansible.builtin.debug:
-    msg: "{{ systems.operating_systems | map(attribute='slug') }}"
 """
 
 RETURN = r"""
@@ -56,7 +52,7 @@ operating_systems:
     name: {description: Name of the operating system., type: str, sample: Ubuntu 24.04 LTS}
     distro: {description: Distribution., type: str, sample: ubuntu}
     version: {description: Version., type: str, sample: "24.04"}
-    lifecycle_state: {description: "Support state, as the API returns it.", type: str, sample: null}
+    lifecycle_state: {description: "Support state, as the API returns it.", type: str}
     licensed: {description: Whether a paid licence is required., type: bool, sample: false}
     provisionable_on: {description: Slugs of the plans that support it., type: list, elements: str, sample: [c3.small.x86, m3.small.x86]}
 failure:

@@ -34,9 +34,8 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Which organizations may I see?
+- name: List the organizations
   equinix_metal.openshift.metal_organization_info:
-  register: mine
 """
 
 RETURN = r"""
@@ -48,9 +47,9 @@ organizations:
   contains:
     id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
     name: {description: Name of the organization., type: str, sample: Example}
-    description: {description: Description., type: str, sample: null}
-    website: {description: Website of the organization., type: str, sample: null}
-    twitter: {description: Twitter account of the organization., type: str, sample: null}
+    description: {description: Description., type: str}
+    website: {description: Website of the organization., type: str}
+    twitter: {description: Twitter account of the organization., type: str}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     projects: {description: IDs of the projects., type: list, elements: str, sample: [2b70eb8f-fa18-47c0-aba7-222a842362fd]}
 failure:

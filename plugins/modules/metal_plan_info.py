@@ -38,14 +38,9 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: What can be had in Dallas?
+- name: List the plans of a metro
   equinix_metal.openshift.metal_plan_info:
     metro: da
-  register: offer
-
-- name: Show the cheapest
-  ansible.builtin.debug:
-    msg: "{{ (offer.plans | sort(attribute='price_per_hour') | first).slug }}"
 """
 
 RETURN = r"""
@@ -57,7 +52,7 @@ plans:
   contains:
     id: {description: ID of the plan., type: str, sample: e69c0169-4726-46ea-98f1-939c9e8a3607}
     slug:
-      description: Slug of the operating system, as O(equinix_metal.openshift.metal_device#module:operating_system) accepts it.
+      description: Slug of the plan, as O(equinix_metal.openshift.metal_device#module:plan) accepts it.
       type: str
       sample: c3.small.x86
     name: {description: Name of the plan., type: str, sample: c3.small.x86}

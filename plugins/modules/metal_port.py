@@ -90,8 +90,7 @@ EXAMPLES = r"""
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
     layer2: false
-    vlan_ids:
-      - "1100"
+    vlan_ids: ["1100"]
 
 - name: Convert the bond to layer 2 with two VLANs, one of them untagged
   equinix_metal.openshift.metal_port:
@@ -99,9 +98,7 @@ EXAMPLES = r"""
     name: bond0
     bonded: true
     layer2: true
-    vlan_ids:
-      - "1100"
-      - "1101"
+    vlan_ids: ["1100", "1101"]
     native_vlan_id: "1100"
 
 - name: Dissolve the bond (layer 2 individual)
@@ -118,12 +115,10 @@ EXAMPLES = r"""
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: eth1
     bonded: false
-    vlan_ids:
-      - "1100"
-      - "1101"
+    vlan_ids: ["1100", "1101"]
     native_vlan_id: "1100"
 
-- name: Back to how the device was delivered, first the bond
+- name: Restore the bond of a delivered device
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: bond0
@@ -132,7 +127,7 @@ EXAMPLES = r"""
     vlan_ids: []
     native_vlan_id: ""
 
-- name: Back to how the device was delivered, then a port that was taken out
+- name: Add the removed port to the bond again
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     name: eth1
@@ -148,31 +143,26 @@ port:
   type: dict
   contains:
     id: {description: ID of the port., type: str, sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
-    name: {description: The port's name., type: str, sample: bond0}
+    name: {description: Name of the port., type: str, sample: bond0}
     type: {description: V(NetworkBondPort) or V(NetworkPort)., type: str, sample: NetworkBondPort}
     network_type:
-      description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). Null for other ports.
+      description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). V(null) for other ports.
       type: str
       sample: layer3
-    mac: {description: MAC address. Null for a bond., type: str, sample: null}
-    bonded: {description: Whether it is bonded., type: bool, sample: true}
-    bond: {description: Name of the bond it belongs to. Null for a bond., type: str, sample: null}
+    mac: {description: "MAC address, V(null) for a bond.", type: str}
+    bonded: {description: Whether the port is bonded., type: bool, sample: true}
+    bond: {description: "Name of the bond of the port, V(null) for a bond.", type: str}
     virtual_networks:
-      description: Its VLANs, each with C(id) and C(vxlan).
+      description: VLANs of the port, each with C(id) and C(vxlan).
       type: list
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
-    native_virtual_network: {description: "ID of the native VLAN, or null.", type: str, sample: null}
+    native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
 diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      layer2: true
-    before_header: port bond0 of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    after_header: port bond0 of device 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
+  sample: {before: {}, after: {layer2: true}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -30,14 +30,9 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read the ports of a device
+- name: List the ports of a device
   equinix_metal.openshift.metal_port_info:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-  register: found
-
-- name: Show its bonds
-  ansible.builtin.debug:
-    msg: "{{ found.ports | selectattr('type', 'equalto', 'NetworkBondPort') }}"
 """
 
 RETURN = r"""
@@ -48,21 +43,21 @@ ports:
   elements: dict
   contains:
     id: {description: ID of the port., type: str, sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
-    name: {description: The port's name., type: str, sample: bond0}
+    name: {description: Name of the port., type: str, sample: bond0}
     type: {description: V(NetworkBondPort) or V(NetworkPort)., type: str, sample: NetworkBondPort}
     network_type:
-      description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). Null for other ports.
+      description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). V(null) for other ports.
       type: str
       sample: layer3
-    mac: {description: MAC address. Null for a bond., type: str, sample: null}
-    bonded: {description: Whether it is bonded., type: bool, sample: true}
-    bond: {description: Name of the bond it belongs to. Null for a bond., type: str, sample: null}
+    mac: {description: "MAC address, V(null) for a bond.", type: str}
+    bonded: {description: Whether the port is bonded., type: bool, sample: true}
+    bond: {description: "Name of the bond of the port, V(null) for a bond.", type: str}
     virtual_networks:
-      description: Its VLANs, each with C(id) and C(vxlan).
+      description: VLANs of the port, each with C(id) and C(vxlan).
       type: list
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
-    native_virtual_network: {description: "ID of the native VLAN, or null.", type: str, sample: null}
+    native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
     device_id: {description: "ID of the device, V(null) with O(ids).", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 failure:
   description: Details of the error for programs. The keys depend on its type.

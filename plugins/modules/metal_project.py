@@ -59,18 +59,17 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: A project of this name, created if it is missing
+- name: Create a project
   equinix_metal.openshift.metal_project:
     name: demo
   register: demo
 
-- name: Tag it
+- name: Set the tags of the project
   equinix_metal.openshift.metal_project:
     id: "{{ demo.project.id }}"
-    tags:
-      - team-a
+    tags: [team-a]
 
-- name: Delete it
+- name: Delete the project
   equinix_metal.openshift.metal_project:
     id: "{{ demo.project.id }}"
     state: absent
@@ -85,7 +84,7 @@ project:
     id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     name: {description: Name of the project., type: str, sample: demo}
     organization_id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
-    payment_method_id: {description: ID of the payment method., type: str, sample: null}
+    payment_method_id: {description: ID of the payment method., type: str}
     backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}

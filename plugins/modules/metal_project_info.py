@@ -39,22 +39,12 @@ extends_documentation_fragment:
 """
 
 EXAMPLES = r"""
-- name: Do the address, the token and the project fit together?
+- name: Verify that URL, token and project match
   equinix_metal.openshift.metal_project_info:
-  register: account
 
-- name: Show the project's name
-  ansible.builtin.debug:
-    var: account.project.name
-
-- name: Which projects are there?
+- name: List all projects
   equinix_metal.openshift.metal_project_info:
     all_projects: true
-  register: known
-
-- name: Show their names
-  ansible.builtin.debug:
-    msg: "{{ known.projects | map(attribute='name') }}"
 """
 
 RETURN = r"""
@@ -66,7 +56,7 @@ project:
     id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     name: {description: Name of the project., type: str, sample: demo}
     organization_id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
-    payment_method_id: {description: "ID of the payment method, or V(null).", type: str, sample: null}
+    payment_method_id: {description: "ID of the payment method, or V(null).", type: str}
     backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
@@ -87,7 +77,7 @@ projects:
     id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
     name: {description: Name of the project., type: str, sample: demo}
     organization_id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
-    payment_method_id: {description: "ID of the payment method, or V(null).", type: str, sample: null}
+    payment_method_id: {description: "ID of the payment method, or V(null).", type: str}
     backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}

@@ -131,7 +131,7 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: Have two to four cheap machines, as soon as they can be had
+- name: Request two to four devices of the spot market
   equinix_metal.openshift.metal_spot_market_request:
     metro: da
     devices_min: 2
@@ -148,7 +148,7 @@ EXAMPLES = r"""
     wait: false
   register: cheap
 
-- name: Give the request back, and the machines with it
+- name: Delete the request and its devices
   equinix_metal.openshift.metal_spot_market_request:
     id: "{{ cheap.spot_market_request.id }}"
     force_termination: true
@@ -165,7 +165,7 @@ spot_market_request:
     devices_min: {description: Minimum number of devices., type: int, sample: 2}
     devices_max: {description: Maximum number of devices., type: int, sample: 4}
     max_bid_price: {description: Maximum price per hour of one device in USD., type: float, sample: 0.4}
-    end_at: {description: "End of the request, UTC, or V(null).", type: str, sample: null}
+    end_at: {description: "End of the request, UTC, or V(null).", type: str}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     metro: {description: Code of the metro., type: str, sample: da}
     plan: {description: "Slug of the plan, V(null) when the API does not return it.", type: str, sample: c3.small.x86}
@@ -178,16 +178,7 @@ diff:
   description: Changed attributes before and after. Of the devices only the plan is included.
   returned: always
   type: dict
-  sample:
-    before: {}
-    after:
-      devices_max: 4
-      devices_min: 2
-      max_bid_price: 0.4
-      metro: da
-      plan: c3.small.x86
-    before_header: the spot market request for c3.small.x86 in da
-    after_header: the spot market request for c3.small.x86 in da
+  sample: {before: {}, after: {devices_max: 4, devices_min: 2, max_bid_price: 0.4, metro: da, plan: c3.small.x86}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -31,14 +31,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Where is this server cheapest?
+- name: List the spot market prices of a plan
   equinix_metal.openshift.metal_spot_price_info:
     plan: c3.small.x86
   register: market
-
-- name: Show it
-  ansible.builtin.debug:
-    var: market.spot_prices[0]
 """
 
 RETURN = r"""

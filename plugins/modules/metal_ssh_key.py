@@ -55,18 +55,18 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: A key for all new devices of the project
+- name: Add an SSH key to the project
   equinix_metal.openshift.metal_ssh_key:
     label: alice
     key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice@example.com
 
-- name: A key of one's own
+- name: Add an SSH key to the user of the token
   equinix_metal.openshift.metal_ssh_key:
     owner: user
     label: laptop
     key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice@example.com
 
-- name: Take it away from the project
+- name: Delete the key of the project
   equinix_metal.openshift.metal_ssh_key:
     label: alice
     state: absent
@@ -92,13 +92,7 @@ diff:
   description: Changed attributes before and after. Secrets are shown by size and SHA-256.
   returned: always
   type: dict
-  sample:
-    before:
-      tags: [a]
-    after:
-      tags: [a, b]
-    before_header: SSH key alice of the project
-    after_header: SSH key alice of the project
+  sample: {before: {tags: [a]}, after: {tags: [a, b]}}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

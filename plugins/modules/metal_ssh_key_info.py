@@ -47,11 +47,11 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: The project's keys
+- name: List the keys of the project
   equinix_metal.openshift.metal_ssh_key_info:
   register: keys
 
-- name: One's own
+- name: List the keys of the user of the token
   equinix_metal.openshift.metal_ssh_key_info:
     owner: user
 """

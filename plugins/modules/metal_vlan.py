@@ -52,20 +52,19 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: A network for storage, with a number of its own
+- name: Create a VLAN with a number
   equinix_metal.openshift.metal_vlan:
     vxlan: 1100
     metro: da
     description: storage
   register: storage
 
-- name: A network with the next free number, found again by its tags
+- name: Create a VLAN with the next free number
   equinix_metal.openshift.metal_vlan:
     metro: da
-    tags:
-      - openshift-cluster=demo.metal.test
+    tags: [openshift-cluster=demo.metal.test]
 
-- name: Delete the network for storage
+- name: Delete the first VLAN
   equinix_metal.openshift.metal_vlan:
     id: "{{ storage.virtual_network.id }}"
     state: absent

@@ -41,16 +41,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find the networks of a cluster
+- name: List the VLANs of a cluster
   equinix_metal.openshift.metal_vlan_info:
     metro: da
-    tags:
-      - openshift-cluster=demo.metal.test
-  register: found
-
-- name: Show their numbers
-  ansible.builtin.debug:
-    msg: "{{ found.virtual_networks | map(attribute='vxlan') }}"
+    tags: [openshift-cluster=demo.metal.test]
 """
 
 RETURN = r"""

@@ -58,15 +58,14 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: A VRF with a range of its own
+- name: Create a VRF
   equinix_metal.openshift.metal_vrf:
     name: storage
     metro: da
     local_asn: 65000
-    ip_ranges:
-      - 192.168.100.0/24
+    ip_ranges: [192.168.100.0/24]
 
-- name: Delete it
+- name: Delete the VRF
   equinix_metal.openshift.metal_vrf:
     name: storage
     metro: da
@@ -80,8 +79,8 @@ vrf:
   type: dict
   contains:
     id: {description: ID of the VRF., type: str, sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21}
-    name: {description: Name of the organization., type: str, sample: storage}
-    description: {description: Description., type: str, sample: null}
+    name: {description: Name of the VRF., type: str, sample: storage}
+    description: {description: Description., type: str}
     local_asn: {description: Autonomous system number., type: int, sample: 65000}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     metro: {description: Code of the metro., type: str, sample: da}

@@ -39,14 +39,9 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Find the VRFs in a metro
+- name: List the VRFs in a metro
   equinix_metal.openshift.metal_vrf_info:
     metro: da
-  register: found
-
-- name: Show their ranges
-  ansible.builtin.debug:
-    msg: "{{ found.vrfs | map(attribute='ip_ranges') }}"
 """
 
 RETURN = r"""
@@ -57,8 +52,8 @@ vrfs:
   elements: dict
   contains:
     id: {description: ID of the VRF., type: str, sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21}
-    name: {description: Name of the organization., type: str, sample: storage}
-    description: {description: Description., type: str, sample: null}
+    name: {description: Name of the VRF., type: str, sample: storage}
+    description: {description: Description., type: str}
     local_asn: {description: Autonomous system number., type: int, sample: 65000}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     metro: {description: Code of the metro., type: str, sample: da}

@@ -86,9 +86,7 @@ EXAMPLES = r"""
 - name: Drain two workers before they are removed
   equinix_metal.openshift.node_drain:
     kubeconfig: clusters/demo.metal.test/kubeconfig
-    nodes:
-      - worker-2.demo.metal.test
-      - worker-3.demo.metal.test
+    nodes: [worker-2.demo.metal.test, worker-3.demo.metal.test]
     delete_emptydir_data: true
     evict_unmanaged: true
     wait_timeout: 600

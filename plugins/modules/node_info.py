@@ -34,12 +34,12 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Read the Nodes
+- name: List the Nodes
   equinix_metal.openshift.node_info:
     kubeconfig: clusters/demo.metal.test/kubeconfig
   register: cluster
 
-- name: Show the names of the Nodes that are not Ready
+- name: Print the names of the Nodes that are not Ready
   ansible.builtin.debug:
     msg: "{{ cluster.nodes | rejectattr('ready') | map(attribute='name') }}"
 

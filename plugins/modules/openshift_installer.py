@@ -105,7 +105,7 @@ EXAMPLES = r"""
     argv: ["{{ installer.path }}", coreos, print-stream-json]
   changed_when: false
 
-- name: Resolve a channel and keep the release that it shows
+- name: Resolve a channel and keep its release
   equinix_metal.openshift.openshift_installer:
     version: stable-4.20
     architecture: multi

@@ -10,8 +10,8 @@ module: phase
 short_description: Print which phase of a playbook begins
 version_added: 0.1.0
 description:
-  - Prints one line, such as C([3/9] Publish boot files (elapsed 2m10s\)), on the terminal, in the log and as an event in AWX.
-  - Hands on when each phase began, for the next phase, for the reports and for M(equinix_metal.openshift.report).
+  - Note that this module is private to the playbooks of the collection. Its options may change without notice.
+  - Prints a line such as C([3/9] Publish boot files (elapsed 2m10s\)), on the terminal, in the log and as an event in AWX.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:
@@ -19,17 +19,17 @@ options:
     description: The phase, one of O(phases). By default the name of the task.
     type: str
   phases:
-    description: The titles of all phases of the playbook, in their order.
+    description: Titles of all phases of the playbook in their order.
     type: list
     elements: str
     required: true
   log:
-    description: What the phase before has returned as RV(ignore:log). The first of O(phases) begins anew.
+    description: RV(ignore:log) of the previous phase. The first of O(phases) starts a new log.
     type: list
     elements: dict
     default: []
   plan:
-    description: The plan of the playbook, once it is made. The title of a phase without a step in it is printed with C(-v) only.
+    description: The plan of the playbook, if known. A phase without a step in it is printed with C(-v) only.
     type: raw
 extends_documentation_fragment: [equinix_metal.openshift._attributes.info_module, equinix_metal.openshift._attributes.printing]
 """
@@ -44,13 +44,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 log:
-  description: The phases that have begun, this one last.
+  description: The phases that have started, each with C(title), C(number) in O(phases), their C(count), and C(started_at) as a Unix time.
   returned: always
   type: list
   elements: dict
-  contains:
-    title: {description: Title of the phase., type: str, sample: Publish boot files}
-    number: {description: "Its place in O(phases), from 1 on. V(null) when it is not one of them.", type: int, sample: 2}
-    count: {description: How many phases there are., type: int, sample: 3}
-    started_at: {description: "When it began, in seconds since 1970.", type: float, sample: 1795348991.2}
+  sample: [{title: Publish boot files, number: 2, count: 3, started_at: 1795348991.2}]
 """

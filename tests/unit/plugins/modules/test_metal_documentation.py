@@ -10,7 +10,7 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import OPERATION_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device, metal_device_info, metal_device_set
 
-ONLY_A_DEVICE = {" so that is refused, but O(operation=reinstall) can.": " so that is refused."}
+ONLY_A_DEVICE = {"Changing it requires O(operation=reinstall).": "It cannot be changed."}
 """What the page of ``metal_device`` says more, since a set has no operations."""
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.progress import ProgressAction
+from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):

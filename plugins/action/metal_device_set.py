@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.notices import NOTE
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.progress import ProgressAction
+from ..plugin_utils.actions.notices import NOTE
+from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):

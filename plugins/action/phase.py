@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import begin_record, record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.phases import begin, heading, is_idle
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
+from ..module_utils.lock.run_record import begin_record, record
+from ..plugin_utils.actions.phases import begin, heading, is_idle
+from ..plugin_utils.actions.printing_action import PrintingAction
+from ..plugin_utils.actions.screen import show
 
 
 class ActionModule(PrintingAction):

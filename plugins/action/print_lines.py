@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
+from ..module_utils.base.printable import printable
+from ..plugin_utils.actions.printing_action import PrintingAction
+from ..plugin_utils.actions.screen import show
 
 LONGEST = 2000
 """Characters of one line: a long error still fits."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import ModuleAction
+from ..plugin_utils.actions.module_process import ModuleAction
 
 
 class ActionModule(ModuleAction):

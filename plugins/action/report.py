@@ -16,47 +16,22 @@ from typing import Any
 from ansible import constants
 from ansible.errors import AnsibleActionFail
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import POLICY_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import end_record, read_record, record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.notices import display_warning
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.printing_action import PrintingAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.folders import kept_place
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.failure import (
-    describe,
-    kept_result,
-    short,
-    still_billed,
-    title,
-    what_failed,
-    what_next,
-    where_bundle,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.files import (
-    MODE,
-    PRIVATE,
-    ReportError,
-    keep_newest,
-    run_report_file,
-    write_report,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.pages import run_page, status_page
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.run_report import run_report
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status import status_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status_lines import failing_groups, status_lines
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.summary import (
-    access_lines,
-    brief,
-    cluster_lines,
-    cost_of,
-    device_lines,
-    next_lines,
-    time_lines,
-    unjoined,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import collect
+from ..module_utils.base.errors import CollectionError, together
+from ..module_utils.joining.csr import POLICY_OPTIONS
+from ..module_utils.lock.run_record import end_record, read_record, record
+from ..plugin_utils.actions.notices import display_warning
+from ..plugin_utils.actions.printing_action import PrintingAction
+from ..plugin_utils.actions.screen import show
+from ..plugin_utils.cluster_folder.folders import kept_place
+from ..plugin_utils.report.commands import Caller
+from ..plugin_utils.report.failure import describe, kept_result, short, still_billed, title, what_failed, what_next, where_bundle
+from ..plugin_utils.report.files import MODE, PRIVATE, ReportError, keep_newest, run_report_file, write_report
+from ..plugin_utils.report.pages import run_page, status_page
+from ..plugin_utils.report.run_report import run_report
+from ..plugin_utils.report.status import status_of
+from ..plugin_utils.report.status_lines import failing_groups, status_lines
+from ..plugin_utils.report.summary import access_lines, brief, cluster_lines, cost_of, device_lines, next_lines, time_lines, unjoined
+from ..plugin_utils.world.status import collect
 
 Options = Mapping[str, Any]
 Spec = Mapping[str, Mapping[str, Any]]

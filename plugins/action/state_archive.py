@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.state_archive import (
+from ..plugin_utils.cluster_folder.state_archive import (
     ArchiveName,
     StateError,
     needs_restore,
@@ -21,13 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_fo
     restoration,
     unpack,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.state_files import (
-    ClusterFiles,
-    Record,
-    read_files,
-    write_file,
-    write_record,
-)
+from ..plugin_utils.cluster_folder.state_files import ClusterFiles, Record, read_files, write_file, write_record
 
 Options = Mapping[str, Any]
 

@@ -47,7 +47,9 @@ options:
       - Can also be set in E(METAL_API_PROXY), or for all programs in E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY).
     type: str
   metal_ua_prefix:
-    description: Prefix of the C(User-Agent) header of requests. Can also be set in E(METAL_UA_PREFIX).
+    description:
+      - Prefix of the C(User-Agent) header of requests.
+      - Can also be set in E(METAL_UA_PREFIX).
     type: str
   cluster_lock:
     description:

@@ -54,7 +54,7 @@ from typing import Any
 
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder import folders
+from ..plugin_utils.cluster_folder import folders
 
 
 def cluster_directory(directory: str, name: str, domain: str, clusters: str = "") -> str:

@@ -83,12 +83,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import (
-    MACHINE_NETWORKS,
-    api_addresses,
-    reachable_addresses,
-)
+from ..module_utils.cluster.devices import devices_by_role
+from ..module_utils.nodes.addresses import MACHINE_NETWORKS, api_addresses, reachable_addresses
 
 
 def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = (), network: str = "layer3") -> dict[str, Any]:

@@ -83,7 +83,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import device_orders
+from ..plugin_utils.machines.orders import device_orders
 
 
 class FilterModule:

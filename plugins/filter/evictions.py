@@ -68,7 +68,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.evictions import evictions as evictions_of
+from ..plugin_utils.machines.evictions import evictions as evictions_of
 
 
 def evictions(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]] = (), within: int = 300) -> dict[str, Any]:

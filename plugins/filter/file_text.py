@@ -47,8 +47,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.file_text import file_text as text_of
+from ..module_utils.base.errors import CollectionError
+from ..plugin_utils.settings.file_text import file_text as text_of
 
 
 def file_text(value: Any, variable: str, strict: bool = True) -> Any:

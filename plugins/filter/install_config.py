@@ -60,7 +60,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError, render
+from ..plugin_utils.install_config.rendering import InstallConfigError, render
 
 
 def install_config(settings: Any, further: Any = None) -> dict[str, Any]:

@@ -68,8 +68,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import joining_machines as machines_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import labels_of_administrators
+from ..module_utils.cluster.devices import joining_machines as machines_of
+from ..plugin_utils.boot.pointer import labels_of_administrators
 
 
 def joining_machines(

@@ -45,7 +45,7 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import KubeconfigError, normalized
+from ..plugin_utils.cluster_folder.kubeconfig import KubeconfigError, normalized
 
 
 def kubeconfig_text(given: Any) -> str:

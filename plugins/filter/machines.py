@@ -132,19 +132,15 @@ from ansible.errors import AnsibleError, AnsibleFilterError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from jinja2.exceptions import UndefinedError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import POOL_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import ROLES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result, option_problems
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES, architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import DEFAULT_POOL
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import INGRESS_LABEL
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
-    HOST_DEVICE_OPTIONS,
-    REFUSED_DEVICE_OPTIONS,
-    VARIABLES,
-)
+from ..module_utils.base.errors import together
+from ..module_utils.base.tags import POOL_TAG
+from ..module_utils.cluster.devices import ROLES
+from ..module_utils.machines.device import device_result, option_problems
+from ..module_utils.machines.set import MACHINE_OPTIONS
+from ..module_utils.metal.catalogue import ARCHITECTURES, architecture_of
+from ..plugin_utils.machines.pools import DEFAULT_POOL
+from ..plugin_utils.manifests.ingress_controller import INGRESS_LABEL
+from ..plugin_utils.settings.variables import HOST_DEVICE_OPTIONS, REFUSED_DEVICE_OPTIONS, VARIABLES
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TEXTS = ("plan", "metro", "operating_system")

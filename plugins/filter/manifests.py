@@ -47,7 +47,7 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import together
+from ..module_utils.base.errors import together
 
 SUFFIXES = (".yml", ".yaml", ".json")
 BUTANE = (".bu", ".fcc")

@@ -55,8 +55,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import pool_hosts as hosts_with_sizes
+from ..module_utils.base.errors import CollectionError
+from ..plugin_utils.machines.pools import pool_hosts as hosts_with_sizes
 
 
 def pool_hosts(groups: Any, sizes: Any) -> dict[str, list[Any]]:

@@ -121,10 +121,10 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import judge
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import LIBRARY_ERROR
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
+from ..plugin_utils.preflight.report import judge
+from ..plugin_utils.rules.variables import variable_errors
+from ..plugin_utils.settings.networks import LIBRARY_ERROR
+from ..plugin_utils.settings.variables import VARIABLES
 
 
 def preflight(settings: Any, readings: Any = None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import screen_lines
+from ..plugin_utils.preflight.report import screen_lines
 
 
 def preflight_lines(report: Mapping[str, Any], verbose: bool = False) -> list[str]:

@@ -42,7 +42,7 @@ _value:
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ..module_utils.base.printable import printable
 
 
 class FilterModule:

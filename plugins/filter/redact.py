@@ -66,8 +66,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.redaction import Redactor, secrets_in, secrets_of_settings
+from ..module_utils.base.printable import printable
+from ..plugin_utils.programs.redaction import Redactor, secrets_in, secrets_of_settings
 
 
 def redact(value: Any, secrets: Any = (), settings: Any = (), limit: int = 4000) -> Any:

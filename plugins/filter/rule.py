@@ -49,7 +49,7 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ..module_utils.base.errors import CollectionError
 
 PACKAGE = "ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules"
 FOLDER = Path(__file__).resolve().parents[1] / "plugin_utils" / "rules"

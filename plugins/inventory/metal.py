@@ -218,14 +218,14 @@ from ansible.inventory.manager import IGNORED, InventoryManager
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.path import unfrackpath
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import canonical_id
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import COLLECTION_VERSION, LIBRARY_ERROR, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import without_operation_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, filter_tag
+from ..module_utils.base.argspec import ENVIRONMENT, from_environment
+from ..module_utils.base.errors import CollectionError, NotFoundError, together
+from ..module_utils.base.identifiers import canonical_id
+from ..module_utils.base.printable import printable
+from ..module_utils.clients.metal import COLLECTION_VERSION, LIBRARY_ERROR, MetalClient
+from ..module_utils.machines.device import device_result
+from ..module_utils.machines.operation import without_operation_tags
+from ..module_utils.metal.objects import DELETING_STATES, filter_tag
 
 try:
     import jmespath

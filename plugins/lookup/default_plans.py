@@ -68,8 +68,8 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.default_plans import collect
+from ..module_utils.base.argspec import ENVIRONMENT, from_environment
+from ..plugin_utils.world.default_plans import collect
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information

@@ -49,17 +49,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import (
-    cluster,
-    controller,
-    images,
-    installer,
-    load_balancer,
-    metadata,
-    metal,
-    mirror,
-    names,
-)
+from ..plugin_utils.world import cluster, controller, images, installer, load_balancer, metadata, metal, mirror, names
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information

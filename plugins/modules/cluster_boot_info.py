@@ -84,9 +84,9 @@ boot:
       sample: {worker: "{\"ignition\": {\"version\": \"3.2.0\"}}"}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.info import poll_boot_info
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ..module_utils.base.argspec import Options
+from ..module_utils.boot.info import poll_boot_info
+from ..module_utils.frame.cluster import ClusterModule
 
 OPTIONS = Options({"pools": {"type": "list", "elements": "str", "default": ["worker"]}})
 

@@ -285,18 +285,13 @@ console_url:
   sample: https://console-openshift-console.apps.demo.metal.test
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
-    CONDITIONS,
-    check_condition,
-    failed_only,
-    stages_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.readiness import RESOURCES, ObjectWatch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
+from ..module_utils.base.argspec import Options
+from ..module_utils.base.wait import WaitTimeout
+from ..module_utils.cluster.operators import CONDITIONS, check_condition, failed_only, stages_of
+from ..module_utils.cluster.readiness import RESOURCES, ObjectWatch
+from ..module_utils.frame.cluster import ClusterModule
+from ..module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
+from ..module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
 
 OPTIONS = Options(
     {

@@ -267,13 +267,13 @@ waiting:
   sample: ["worker-3.demo.metal.test: it has not asked for a certificate yet"]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import skipped_nodes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.approval import Joining
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import POLICY_OPTIONS, policy
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
+from ..module_utils.base.argspec import Options
+from ..module_utils.cluster.operators import skipped_nodes
+from ..module_utils.frame.cluster import ClusterModule
+from ..module_utils.frame.metal import METAL_OPTIONS, gate_with_lock, metal_client
+from ..module_utils.joining.approval import Joining
+from ..module_utils.joining.csr import POLICY_OPTIONS, policy
+from ..module_utils.machines.watch import MACHINE_WATCH_OPTIONS, MachineWatch
 
 OPTIONS = Options(
     {

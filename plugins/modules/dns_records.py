@@ -208,8 +208,8 @@ foreign:
       sample: demo.metal.example.com with the infraID demo-x7k2p
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import DNSModule
+from ..module_utils.base.argspec import Options
+from ..module_utils.frame.dns import DNSModule
 
 OPTIONS = Options(
     {

@@ -73,8 +73,8 @@ pending:
   sample: ["api.demo.metal.example.com resolves to nothing, and should to 192.0.2.1, 192.0.2.2"]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import DNSWaitModule
+from ..module_utils.base.argspec import Options
+from ..module_utils.frame.dns import DNSWaitModule
 
 OPTIONS = Options(
     {

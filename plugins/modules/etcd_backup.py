@@ -68,8 +68,8 @@ directory:
   sample: /home/core/assets/backup
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.backup import ETCD_BACKUP_OPTIONS, Backup
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ..module_utils.etcd.backup import ETCD_BACKUP_OPTIONS, Backup
+from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:

@@ -88,8 +88,8 @@ blockers:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import ETCD_INFO_OPTIONS, EtcdInfo
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ..module_utils.etcd.members import ETCD_INFO_OPTIONS, EtcdInfo
+from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:

@@ -67,8 +67,8 @@ deleted_secrets:
   sample: [etcd-peer-master-1.demo.metal.test]
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import ETCD_MEMBER_OPTIONS, MemberRemoval
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ..module_utils.etcd.members import ETCD_MEMBER_OPTIONS, MemberRemoval
+from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:

@@ -78,8 +78,8 @@ quorum_guard:
   sample: false
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import ETCD_REPLACEMENT_OPTIONS, ReplacementRecord
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
+from ..module_utils.etcd.members import ETCD_REPLACEMENT_OPTIONS, ReplacementRecord
+from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:

@@ -130,7 +130,7 @@ failure:
   sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.lock import LockModule
+from ..module_utils.frame.lock import LockModule
 
 
 def main() -> None:

@@ -372,15 +372,10 @@ failure:
   sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    STATE_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifier,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS, Device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import OPERATION_OPTIONS
+from ..module_utils.base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
+from ..module_utils.frame.metal import MetalModule
+from ..module_utils.machines.device import DEVICE_OPTIONS, Device
+from ..module_utils.machines.operation import OPERATION_OPTIONS
 
 WAITS = Options(
     {

@@ -89,8 +89,8 @@ failure:
   sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
+from ..module_utils.frame.metal import MetalModule
+from ..module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 
 
 def main() -> None:

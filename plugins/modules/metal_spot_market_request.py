@@ -186,11 +186,8 @@ failure:
   sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.spot_market_request import (
-    SPOT_MARKET_REQUEST_OPTIONS,
-    SpotMarketRequest,
-)
+from ..module_utils.frame.metal import MetalModule
+from ..module_utils.machines.spot_market_request import SPOT_MARKET_REQUEST_OPTIONS, SpotMarketRequest
 
 
 def main() -> None:

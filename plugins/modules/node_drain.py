@@ -133,9 +133,9 @@ absent:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drain import Drain
+from ..module_utils.base.argspec import Options
+from ..module_utils.frame.cluster import ClusterModule
+from ..module_utils.nodes.drain import Drain
 
 OPTIONS = Options(
     {

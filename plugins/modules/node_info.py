@@ -89,9 +89,9 @@ nodes:
       sample: true
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import list_nodes
+from ..module_utils.base.argspec import Options
+from ..module_utils.frame.cluster import ClusterModule
+from ..module_utils.nodes.node import list_nodes
 
 
 def main() -> None:

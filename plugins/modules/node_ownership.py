@@ -121,9 +121,9 @@ foreign_provider_ids:
     provider_id: {description: The C(spec.providerID)., type: str, sample: baremetalhost:///openshift-machine-api/worker-3}
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.cluster import ClusterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import METAL_OPTIONS, metal_client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import NODE_OWNERSHIP_OPTIONS, Ownership
+from ..module_utils.frame.cluster import ClusterModule
+from ..module_utils.frame.metal import METAL_OPTIONS, metal_client
+from ..module_utils.nodes.ownership import NODE_OWNERSHIP_OPTIONS, Ownership
 
 
 def main() -> None:

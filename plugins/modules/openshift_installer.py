@@ -163,7 +163,7 @@ verified:
       sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.installer import InstallerModule
+from ..module_utils.frame.installer import InstallerModule
 
 
 def main() -> None:

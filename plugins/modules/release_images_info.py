@@ -181,7 +181,7 @@ commands:
   sample: []
 """
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.release_images import ImagesModule
+from ..module_utils.frame.release_images import ImagesModule
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import canonical_id
+from .identifiers import canonical_id
 
 
 def identifier(*keywords: str, **option: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from .printable import printable
 
 LONGEST_MESSAGE = 20_000
 """Characters of an error message, which may have a sentence for each of hundreds of machines."""

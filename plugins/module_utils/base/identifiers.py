@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from .printable import printable
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 EXAMPLE = "2b70eb8f-fa18-47c0-aba7-222a842362fd"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
+from .json_objects import mapping, text
 
 FIELD_OWNER = "equinix_metal.openshift"
 """The field manager of all writes of this collection."""

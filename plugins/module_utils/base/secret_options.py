@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest
+from .diff import digest
 
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 """What ansible-core shows in place of such a value."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from .errors import CollectionError
 
 
 class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout": it is the time that ran out, nothing failed

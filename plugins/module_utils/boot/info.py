@@ -17,14 +17,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import IGNITION_VERSION
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import cluster_id_of, version_of
+from ..base.errors import ClusterUnreachableError, CollectionError
+from ..base.json_objects import mapping, mappings
+from ..base.printable import printable
+from ..cluster.operators import cluster_id_of, version_of
+from .ignition import IGNITION_VERSION
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
 CLUSTER_DNS = "/apis/config.openshift.io/v1/dnses/cluster"

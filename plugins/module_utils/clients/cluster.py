@@ -26,25 +26,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-    CollectionError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import (
-    Connection,
-    Execution,
-    NotConnectedError,
-    execute,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.tls import Endpoint, presented_certificates
+from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
+from ..base.json_objects import mapping, mappings
+from ..base.kubernetes_objects import FIELD_OWNER
+from ..base.printable import printable
+from ..base.tally import TALLY
+from ..base.time_limit import TimeLimit, watch
+from ..base.times import timestamp
+from .pod_exec import Connection, Execution, NotConnectedError, execute
+from .tls import Endpoint, presented_certificates
 
 try:
     import urllib3

@@ -38,8 +38,8 @@ from types import NoneType
 from typing import Any, NoReturn, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import out_of_range
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+from ..base.argspec import out_of_range
+from ..base.errors import (
     CollectionError,
     DeniedError,
     LostAnswerError,
@@ -53,13 +53,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     UnreadableError,
     ValidationError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import UUID
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.metal_answers import NotJsonError, decoded, number, shaped
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import Outage
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit, watch
+from ..base.identifiers import UUID
+from ..base.metal_answers import NotJsonError, decoded, number, shaped
+from ..base.outage import Outage
+from ..base.play import boot_time
+from ..base.printable import printable
+from ..base.tally import TALLY
+from ..base.time_limit import TimeLimit, watch
 
 LIBRARY_ERROR: str | None = None
 """Traceback of the import when packet-python (or requests, which it brings) is missing, for ``missing_required_lib``."""

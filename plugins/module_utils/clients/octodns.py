@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import normal
+from ..base.errors import CollectionError
+from ..base.record_set import Found
+from .dns import normal
 
 try:
     from octodns.provider.base import BaseProvider

@@ -20,10 +20,10 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import SplitResult, urlencode, urlsplit
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError, ClusterUnreachableError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.time_limit import TimeLimit
+from ..base.errors import ClusterRefusedError, ClusterUnreachableError
+from ..base.json_objects import mapping, mappings, text
+from ..base.printable import printable
+from ..base.time_limit import TimeLimit
 
 try:
     import websocket

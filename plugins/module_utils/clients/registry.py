@@ -24,7 +24,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ..base.errors import CollectionError
 
 MANIFEST_TYPES = ", ".join(
     (

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import normal
+from ..base.errors import CollectionError
+from ..base.record_set import Found
+from .dns import normal
 
 try:
     import boto3

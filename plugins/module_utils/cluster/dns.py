@@ -17,13 +17,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import Device, devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import (
-    machine_addresses,
-    node_addresses,
-    service_addresses,
-)
+from ..base.record_set import Found
+from ..nodes.addresses import machine_addresses, node_addresses, service_addresses
+from .devices import Device, devices_by_role
 
 Record = dict[str, Any]
 """``name``, ``type`` and ``values``; without values the record must not exist. The type ``addresses`` is A and AAAA."""

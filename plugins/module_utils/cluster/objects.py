@@ -12,19 +12,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import is_lock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import SUBNET_SIZES, Gateway, list_gateways
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
+from ..base.argspec import Options, identifiers
+from ..base.errors import CollectionError
+from ..base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG, tag_values
+from ..lock.cluster_lock import lock_of_network
+from ..lock.record import is_lock
+from ..machines.device import device_result
+from ..metal.gateway import SUBNET_SIZES, Gateway, list_gateways
+from ..metal.ip_reservation import IpReservation
+from ..metal.objects import filter_tag
+from ..metal.vlan import Vlan
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 CLUSTER_INFO_OPTIONS = Options({"names": {"type": "list", "elements": "str"}, "project_ids": identifiers("all")})
 

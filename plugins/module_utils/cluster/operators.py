@@ -19,20 +19,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Request, pending_client_requests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import node_details
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import of_another_device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.pods import pod_details, pod_is_well
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
+from ..base.errors import ClusterUnreachableError, CollectionError
+from ..base.json_objects import mapping
+from ..base.printable import printable
+from ..base.times import time_of
+from ..joining.csr import Request, pending_client_requests
+from ..nodes.details import node_details
+from ..nodes.identity import of_another_device
+from ..nodes.pods import pod_details, pod_is_well
+from ..nodes.state import NodeState, node_state
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.readiness import ObjectWatch
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.watch import MachineWatch
+    from ..clients.cluster import ClusterClient
+    from ..machines.watch import MachineWatch
+    from .readiness import ObjectWatch
 
 
 _LINE, _FIELD = 400, 2000

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ..base.errors import CollectionError
+from ..base.json_objects import mapping, mappings, text
+from ..base.printable import printable
 
 FAILED_FOR_GOOD = 30.0
 """Seconds after which an unresolved Subscription ends the wait. OLM resolves a changed one within seconds, and until then its status, which

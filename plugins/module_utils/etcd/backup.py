@@ -14,19 +14,15 @@ import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterUnreachableError,
-    CollectionError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import CONTAINER, NAMESPACE, Member, read_members
+from ..base.argspec import Options
+from ..base.diff import shown
+from ..base.errors import ClusterConflictError, ClusterUnreachableError, CollectionError
+from ..base.json_objects import mapping, mappings, text
+from ..base.printable import printable
+from .members import CONTAINER, NAMESPACE, Member, read_members
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 SCRIPT = "/usr/local/bin/cluster-backup.sh"
 CREATED, ENDED = "created", "ended"

@@ -17,13 +17,13 @@ from typing import Any, Literal, NoReturn, Self
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.common.parameters import remove_values
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, PlayEndedError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import append
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.secret_options import secret_values, shown, unusable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
+from ..base.argspec import Options
+from ..base.errors import CollectionError, PlayEndedError, together
+from ..base.live_output import append
+from ..base.printable import printable
+from ..base.secret_options import secret_values, shown, unusable
+from ..base.tally import TALLY
+from ..lock.run_record import record
 
 LONGEST_MESSAGE = 10_000
 """Characters: room for what failed of hundreds of machines."""

@@ -15,18 +15,15 @@ from typing import Any, Protocol
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterRefusedError,
-    CollectionError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.pod_exec import WEBSOCKET_IMPORT_ERROR
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
+from ..base.argspec import WAIT_OPTIONS, Options
+from ..base.errors import ClusterRefusedError, CollectionError
+from ..base.play import find_play
+from ..base.wait import Waiter
+from ..clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ..clients.pod_exec import WEBSOCKET_IMPORT_ERROR
+from ..joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
+from ..lock.cluster_lock import Gate
+from .base import ModuleFrame
 
 CLUSTER_OPTIONS = Options(
     {

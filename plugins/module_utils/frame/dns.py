@@ -14,26 +14,18 @@ from typing import Any, NamedTuple, Protocol
 
 from ansible.module_utils.basic import missing_required_lib
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import (
-    Owner,
-    expanded,
-    ownership_name,
-    planned,
-    probe,
-    to_read,
-    unresolved,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import Gate
+from ..base.argspec import WAIT_OPTIONS, Options
+from ..base.diff import shown
+from ..base.errors import CollectionError, together
+from ..base.play import find_play
+from ..base.record_set import Found
+from ..base.wait import Waiter
+from ..clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
+from ..clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
+from ..clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
+from ..cluster.dns import Owner, expanded, ownership_name, planned, probe, to_read, unresolved
+from ..lock.cluster_lock import Gate
+from .base import ModuleFrame
 
 
 class Client(Protocol):

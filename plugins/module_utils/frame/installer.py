@@ -27,21 +27,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import (
-    CHUNK,
-    InstallerError,
-    MirrorError,
-    check_signature,
-    chunks,
-    get,
-    installer_version,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_name
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
+from ..base.argspec import Options
+from ..base.diff import shown
+from ..base.errors import CollectionError
+from ..release.keyring import keyring_name
+from ..release.versions import (
     CHECKSUMS,
     MIRRORS,
     MULTI,
@@ -59,6 +49,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.ve
     read_checksums,
     read_pin,
 )
+from .base import ModuleFrame
+from .mirror import CHUNK, InstallerError, MirrorError, check_signature, chunks, get, installer_version
 
 INSTALLER_OPTIONS = Options(
     {

@@ -11,20 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS, Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule, gate_of, lock_with_client, run_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
-    LIFETIME,
-    ClusterLock,
-    lifetime_for,
-    locked,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
+from ..base.argspec import WAIT_OPTIONS, Options
+from ..base.diff import shown
+from ..base.errors import CollectionError, together
+from ..base.play import boot_time, find_play
+from ..base.tags import CLUSTER_TAG
+from ..lock.cluster_lock import LIFETIME, ClusterLock, lifetime_for, locked
+from ..lock.record import Holder, Lock
+from ..lock.run import Locked, Run
+from .metal import MetalModule, gate_of, lock_with_client, run_of
 
 CLUSTER_LOCK_OPTIONS = Options(
     {

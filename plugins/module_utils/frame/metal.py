@@ -15,31 +15,19 @@ from typing import Any
 from ansible.module_utils.basic import missing_required_lib
 from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, Options, from_environment, identifier
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    LockedError,
-    LockNeededError,
-    PlayEndedError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.outage import Outage
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import boot_time, find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import LIBRARY_ERROR, MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import BaseModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.resource import ResourceModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import (
-    LIFETIME,
-    ClusterLock,
-    Gate,
-    LockStore,
-    lifetime_for,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, scope_of, scope_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, ended_runs, remains_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
+from ..base.argspec import ENVIRONMENT, Options, from_environment, identifier
+from ..base.errors import CollectionError, LockedError, LockNeededError, PlayEndedError, together
+from ..base.outage import Outage
+from ..base.play import boot_time, find_play
+from ..base.wait import Waiter
+from ..clients.metal import LIBRARY_ERROR, MetalClient
+from ..lock.cluster_lock import LIFETIME, ClusterLock, Gate, LockStore, lifetime_for
+from ..lock.record import Holder, scope_of, scope_tags
+from ..lock.run import Locked, Run, ended_runs, remains_of
+from ..machines.set import DeviceSet
+from ..metal.resource import Resource
+from .base import BaseModule
+from .resource import ResourceModule
 
 
 def _environment(*names: str) -> str:

@@ -19,10 +19,10 @@ from urllib.error import HTTPError, URLError
 
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_bytes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.signature import Verdict, command, judge
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import Installer, read_version
+from ..base.errors import CollectionError
+from ..release.keyring import keyring_bytes
+from ..release.signature import Verdict, command, judge
+from ..release.versions import Installer, read_version
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""

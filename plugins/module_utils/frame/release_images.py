@@ -14,10 +14,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.registry import Connection, RegistryClient, RegistryError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import (
+from ..base.argspec import Options
+from ..clients.registry import Connection, RegistryClient, RegistryError
+from ..release.images import (
     Image,
     ImageError,
     Missing,
@@ -33,6 +32,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.im
     sentences,
     tagged_image,
 )
+from .base import ModuleFrame
 
 RELEASE = "release image"
 AT_ONCE = 8

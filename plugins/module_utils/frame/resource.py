@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter, WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.base import LONGEST_LINE, ModuleFrame
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import Lifecycle
+from ..base.diff import shown
+from ..base.errors import CollectionError
+from ..base.printable import printable
+from ..base.wait import Waiter, WaitTimeout
+from ..lock.run_record import record
+from ..metal.lifecycle import Lifecycle
+from .base import LONGEST_LINE, ModuleFrame
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import DeviceSet
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
+    from ..machines.set import DeviceSet
+    from ..metal.resource import Resource
 
 
 class ResourceModule(ModuleFrame):

@@ -22,38 +22,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-    CollectionError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import (
-    NO_PAST,
-    Alarm,
-    Decision,
-    Past,
-    Policy,
-    Request,
-    Verdict,
-    alarms,
-    assess,
-    decide,
-    missing,
-    remember,
-    too_many,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import from_texts, to_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.notices import Notice, Notices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.watch import Change, Follower, listed
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import of_another_device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
+from ..base.errors import ClusterConflictError, ClusterError, ClusterRefusedError, ClusterUnreachableError, CollectionError, together
+from ..base.printable import printable
+from ..nodes.identity import of_another_device
+from ..nodes.state import NodeState, node_state
+from .csr import NO_PAST, Alarm, Decision, Past, Policy, Request, Verdict, alarms, assess, decide, missing, remember, too_many
+from .history import from_texts, to_texts
+from .notices import Notice, Notices
+from .watch import Change, Follower, listed
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 APPROVAL_REASON = "NodeCSRApprove"
 APPROVAL_MESSAGE = "This CSR was approved by equinix_metal.openshift.csr_approval: "

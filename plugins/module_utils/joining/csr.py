@@ -35,21 +35,15 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping as _mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings as _objects
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import text as _text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import (
-    Address,
-    Content,
-    MalformedRequest,
-    read,
-    shown,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import of_another_device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState
+from ..base.errors import CollectionError
+from ..base.json_objects import mapping as _mapping
+from ..base.json_objects import mappings as _objects
+from ..base.json_objects import text as _text
+from ..base.printable import printable
+from ..base.times import time_of, timestamp
+from ..nodes.identity import of_another_device
+from ..nodes.state import NodeState
+from .pkcs10 import Address, Content, MalformedRequest, read, shown
 
 Decision = Literal["approve", "wait", "refuse", "deny", "ignore"]
 State = Literal["pending", "approved", "issued", "denied", "failed"]

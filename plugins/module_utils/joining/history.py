@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import NO_PAST, Past
+from ..base.times import time_of, timestamp
+from .csr import NO_PAST, Past
 
 
 def to_text(past: Past) -> str:

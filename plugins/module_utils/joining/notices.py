@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Alarm, Decision, Verdict
+from ..base.printable import printable
+from .csr import Alarm, Decision, Verdict
 
 Level = Literal["info", "warning"]
 

@@ -18,15 +18,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Policy, Request, assess
+from ..base.errors import ClusterError, ClusterRefusedError, ClusterUnreachableError
+from .csr import Policy, Request, assess
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 Change: TypeAlias = "tuple[str, list[Request]] | ClusterError"
 """The kind of change ('all', 'there' or 'gone') and the requests; or the error of the list or watch."""

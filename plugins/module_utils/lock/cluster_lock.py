@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+from ..base.errors import (
     CollectionError,
     LockedError,
     LockNeededError,
@@ -33,23 +33,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     PausedError,
     PlayEndedError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Play, boot_time
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import (
-    SCOPE_TAG,
-    Decision,
-    Lock,
-    decide,
-    is_lock,
-    read_lock,
-    time_text,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Run, remains_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import create_once, delete_once
+from ..base.play import Play, boot_time
+from ..metal.objects import metro_code
+from ..metal.resource import create_once, delete_once
+from .record import SCOPE_TAG, Decision, Lock, decide, is_lock, read_lock, time_text
+from .run import Run, remains_of
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from ..metal.resource import Found
 
 LIFETIME = 300.0
 """Seconds until a lock that is not renewed expires."""

@@ -33,9 +33,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, boot_id, pid_namespace
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
+from ..base.play import Process, boot_id, pid_namespace
+from ..base.tags import CLUSTER_TAG, ROLE_TAG, tag_values
+from ..base.times import time_of, timestamp
 
 LOCK_TAG = f"{ROLE_TAG}lock"
 SCOPE_TAG = "openshift-lock-of="

@@ -22,9 +22,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, boot_id, boot_time
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
+from ..base.errors import CollectionError
+from ..base.play import Process, boot_id, boot_time
+from .record import Holder
 
 KEPT = 86400.0
 """Seconds after which another run removes the files of an ended run."""

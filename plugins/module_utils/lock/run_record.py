@@ -19,9 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import KEPT, runs_folder
+from ..base.errors import CollectionError
+from ..base.play import find_play
+from .run import KEPT, runs_folder
 
 LARGEST = 8 * 1024 * 1024
 """Bytes: a run of days with a fault in each second ends up with a report that lacks its last lines, not with a full disk."""

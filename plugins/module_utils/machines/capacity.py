@@ -11,19 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    MetalError,
-    NotFoundError,
-    ValidationError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import no_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
+from ..base.argspec import Options
+from ..base.errors import CollectionError, MetalError, NotFoundError, ValidationError
+from ..base.json_objects import mappings
+from ..metal.catalogue import price_per_hour
+from .placement import no_capacity
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 CAPACITY_OPTIONS = Options(
     {

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+from ..base.argspec import Options, identifier, identifiers
+from ..base.diff import digest
+from ..base.errors import (
     CollectionError,
     DeniedError,
     DeviceFailedError,
@@ -25,19 +25,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ValidationError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, unavailable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import (
-    BEGINNING,
-    Operation,
-    oldest_first,
-    operation_tags,
-    since,
-    under_way,
-    without_operation_tags,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import price_per_hour
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import (
+from ..base.json_objects import mapping, mappings
+from ..metal.catalogue import price_per_hour
+from ..metal.objects import (
     DELETING_STATES,
     filter_tag,
     inner,
@@ -50,17 +40,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.obje
     state_of,
     texts,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
-    Resource,
-    create_once,
-    delete_once,
-    is_gone,
-    still_exists,
-)
+from ..metal.resource import Resource, create_once, delete_once, is_gone, still_exists
+from .capacity import ask_capacity, unavailable
+from .operation import BEGINNING, Operation, oldest_first, operation_tags, since, under_way, without_operation_tags
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from ..metal.resource import Found
 
 IP_ADDRESS_OPTIONS: dict[str, Any] = {
     "address_family": {"type": "int", "choices": [4, 6], "required": True},

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import oldest_first
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_time, reference
+from ..base.argspec import Options, identifier
+from ..base.errors import CollectionError
+from ..metal.objects import normal_time, reference
+from .operation import oldest_first
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 DEVICE_EVENT_OPTIONS = Options(
     {

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import oldest_first
+from ..base.printable import printable
+from .operation import oldest_first
 
 _TEXT_LIMIT = 300
 

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, DeviceFailedError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import SETTLED, Device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import Lifecycle
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, plan_name
+from ..base.diff import differences
+from ..base.errors import CollectionError, DeviceFailedError
+from ..metal.lifecycle import Lifecycle
+from ..metal.objects import metro_code, plan_name
+from .device import SETTLED, Device
+from .placement import Place
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..metal.resource import Found
 
 AT_ONCE = 8
 """Concurrent requests while devices are ordered, changed or deleted: enough to hide the network's latency.

@@ -14,42 +14,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    STATE_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifiers,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    DeviceFailedError,
-    NotFoundError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity, out_of_stock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
-    DEVICE_OPTIONS,
-    Device,
-    creation_problems,
-    device_result,
-    metros_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.last_event import has_stopped, last_event, stopped_text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.member import AT_ONCE, Member, run_concurrently
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
-    Place,
-    Pool,
-    alternatives,
-    assign,
-    capacity_of,
-    fill,
-    queries,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import filter_tag, metro_code
+from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifiers
+from ..base.errors import CollectionError, DeviceFailedError, NotFoundError, together
+from ..metal.objects import filter_tag, metro_code
+from .capacity import ask_capacity, out_of_stock
+from .device import DEVICE_OPTIONS, Device, creation_problems, device_result, metros_of
+from .last_event import has_stopped, last_event, stopped_text
+from .member import AT_ONCE, Member, run_concurrently
+from .placement import Place, Pool, alternatives, assign, capacity_of, fill, queries
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from ..metal.resource import Found
 
 PLACEMENT_OPTION: dict[str, Any] = {"type": "list", "elements": "dict", "options": {"metro": {"type": "str"}, "plan": {"type": "str"}}}
 

@@ -15,29 +15,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    STATE_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifier,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, MetalError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_OPTIONS, state_text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, normal_time, reference, state_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
-    Resource,
-    delete_once,
-    is_gone,
-    limited,
-    only_one,
-)
+from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
+from ..base.errors import CollectionError, MetalError
+from ..base.times import timestamp
+from ..metal import attribute
+from ..metal.attribute import Attribute, options_of
+from ..metal.objects import metro_code, normal_time, reference, state_of
+from ..metal.resource import Resource, delete_once, is_gone, limited, only_one
+from .device import DEVICE_OPTIONS, state_text
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from ..metal.resource import Found
 
 OF_A_DEVICE = (
     "plan",

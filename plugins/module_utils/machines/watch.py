@@ -15,24 +15,14 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    DeviceFailedError,
-    MetalError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.last_event import (
-    event_text,
-    has_stopped,
-    last_event,
-    stopped_text,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, filter_tag
+from ..base.argspec import Options
+from ..base.errors import CollectionError, DeviceFailedError, MetalError, together
+from ..base.printable import printable
+from ..metal.objects import DELETING_STATES, filter_tag
+from .last_event import event_text, has_stopped, last_event, stopped_text
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 MACHINE_WATCH_OPTIONS = Options(
     {

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import identifier
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, normal_data, normal_tags, reference
+from ..base.argspec import identifier
+from .objects import metro_code, normal_data, normal_tags, reference
 
 
 def _same(value: Any) -> Any:

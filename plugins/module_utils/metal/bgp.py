@@ -12,22 +12,17 @@ import re
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    PRESENT_OPTIONS,
-    STATE_OPTIONS,
-    Options,
-    identifier,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, LostAnswerError, NotFoundError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import project_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
+from ..base.argspec import PRESENT_OPTIONS, STATE_OPTIONS, Options, identifier
+from ..base.diff import differences
+from ..base.errors import CollectionError, LostAnswerError, NotFoundError
+from . import attribute
+from .attribute import Attribute, options_of
+from .objects import project_of
+from .resource import Resource
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 MD5 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[a-zA-Z0-9]{10,20}")
 """Passwords that the API accepts (vendor's OpenAPI text)."""

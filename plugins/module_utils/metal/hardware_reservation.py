@@ -11,28 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    PRESENT_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifier,
-    identifiers,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.metal_answers import number
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import (
-    DELETING_STATES,
-    metro_code,
-    plan_name,
-    reference,
-    state_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource, matches
+from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
+from ..base.errors import CollectionError, NotFoundError
+from ..base.metal_answers import number
+from . import attribute
+from .objects import DELETING_STATES, metro_code, plan_name, reference, state_of
+from .resource import Resource, matches
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 HARDWARE_RESERVATION_OPTIONS = Options({"id": identifier(required=True)}).merge(PRESENT_OPTIONS, WAIT_OPTIONS)
 

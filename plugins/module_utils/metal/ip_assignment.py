@@ -14,31 +14,16 @@ import random
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    STATE_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifier,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    NotFoundError,
-    NotYetError,
-    ValidationError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, project_of, reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
-    Resource,
-    create_once,
-    delete_once,
-    identified_by_tags,
-)
+from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
+from ..base.errors import CollectionError, NotFoundError, NotYetError, ValidationError
+from . import attribute
+from .attribute import Attribute, options_of
+from .objects import metro_code, project_of, reference
+from .resource import Resource, create_once, delete_once, identified_by_tags
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 BY_BLOCK = ("ip_reservation_id", "ip_reservation_tags", "ip_reservation_details")
 

@@ -14,18 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    LostAnswerError,
-    NotYetError,
-    StillExistsError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import create_once, limited
+from ..base.diff import differences
+from ..base.errors import CollectionError, LostAnswerError, NotYetError, StillExistsError, together
+from .resource import create_once, limited
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found, Resource
+    from .resource import Found, Resource
 
 
 class Lifecycle:

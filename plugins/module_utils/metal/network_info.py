@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import IpReservation
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
+from ..base.argspec import Options, identifier, identifiers
+from ..base.errors import CollectionError
+from .ip_reservation import IpReservation
+from .resource import matches
+from .vlan import Vlan
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 _TEXTS: Mapping[str, Any] = {"type": "list", "elements": "str"}
 

@@ -12,11 +12,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
+from ..base.diff import digest
+from ..base.times import time_of, timestamp
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.metal import MetalClient
 
 DELETING_STATES = frozenset({"deprovisioning", "deleted"})
 """States of a device that is being deleted, or is."""

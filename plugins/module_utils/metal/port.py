@@ -19,28 +19,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import (
-    PRESENT_OPTIONS,
-    WAIT_OPTIONS,
-    Options,
-    identifier,
-    identifiers,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    CollectionError,
-    LostAnswerError,
-    NotFoundError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.identifiers import VLAN_NUMBER
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter, WaitTimeout, clock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource
+from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
+from ..base.errors import CollectionError, LostAnswerError, NotFoundError, together
+from ..base.identifiers import VLAN_NUMBER
+from ..base.json_objects import mappings
+from ..base.wait import Waiter, WaitTimeout, clock
+from .objects import reference
+from .resource import Resource
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 PORT_OPTIONS = Options(
     {

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import reference, references
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Resource, matches, only_one
+from ..base.argspec import STATE_OPTIONS, Options, identifier, identifiers
+from ..base.errors import CollectionError, NotFoundError
+from . import attribute
+from .attribute import Attribute, options_of
+from .objects import reference, references
+from .resource import Resource, matches, only_one
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 
 def _payment_method(project: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
+from ..base.errors import (
     CollectionError,
     DeniedError,
     LostAnswerError,
@@ -23,11 +23,11 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     ValidationError,
     together,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import clock
+from ..base.wait import clock
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute
+    from ..clients.metal import MetalClient
+    from .attribute import Attribute
 
 RECHECK_AFTER_LOST_ANSWER = (6.0, 2.0)
 """Timeout and interval in seconds: reads of the API may lag behind its writes (known behaviour)."""

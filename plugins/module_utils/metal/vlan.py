@@ -11,24 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code, reference, references
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import (
-    OWNERSHIP,
-    Resource,
-    fail_if_unidentified,
-    has_tags,
-    identified_by_tags,
-    only_one,
-)
+from ..base.argspec import STATE_OPTIONS, Options, identifier
+from ..base.diff import differences
+from ..base.errors import CollectionError
+from ..base.json_objects import mappings
+from . import attribute
+from .attribute import Attribute, options_of
+from .objects import metro_code, reference, references
+from .resource import OWNERSHIP, Resource, fail_if_unidentified, has_tags, identified_by_tags, only_one
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from .resource import Found
 
 _ANOTHER = "delete it and create another"
 

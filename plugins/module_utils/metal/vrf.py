@@ -12,16 +12,16 @@ import ipaddress
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import STATE_OPTIONS, Options, identifier, identifiers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, ValidationError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import attribute
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.attribute import Attribute, options_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import metro_code
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import OWNERSHIP, Resource, matches, only_one
+from ..base.argspec import STATE_OPTIONS, Options, identifier, identifiers
+from ..base.errors import CollectionError, ValidationError
+from . import attribute
+from .attribute import Attribute, options_of
+from .objects import metro_code
+from .resource import OWNERSHIP, Resource, matches, only_one
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import Found
+    from ..clients.metal import MetalClient
+    from .resource import Found
 
 
 def normal_ranges(ranges: Any) -> list[str]:

@@ -12,12 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_interface
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import (
-    ROLE_TAG,
-    VLAN_ADDRESS_TAG,
-    VLAN_GATEWAY_TAG,
-    tag_values,
-)
+from ..base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, VLAN_GATEWAY_TAG, tag_values
 
 Device = Mapping[str, Any]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
+from ..base.json_objects import mapping, mappings, text
+from .state import node_state
 
 ROLE_LABEL = "node-role.kubernetes.io/"
 

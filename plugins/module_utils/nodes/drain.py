@@ -18,21 +18,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-    CollectionError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import UNCORDON, Node, cordon, known_as
+from ..base.diff import shown
+from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
+from ..base.json_objects import mapping, mappings, text
+from ..base.printable import printable
+from ..base.times import time_of, timestamp
+from ..base.wait import WaitTimeout
+from .node import UNCORDON, Node, cordon, known_as
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of the API's copy of a static pod, which the kubelet runs from a file of its own."""

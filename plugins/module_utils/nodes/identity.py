@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import vlan_address
+from ..base.printable import printable
+from ..base.times import time_of
+from ..metal.objects import DELETING_STATES
+from .addresses import vlan_address
 
 CLOCK_SKEW = timedelta(seconds=60)
 """So much the clocks of the two APIs may differ: a machine boots for longer before its Node is there."""

@@ -13,20 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import (
-    DEVICE,
-    FIELD_OWNER,
-    device_of_provider_id,
-    recorded_device,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
+from ..base.errors import ClusterUnreachableError
+from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import DEVICE, FIELD_OWNER, device_of_provider_id, recorded_device
+from ..base.times import timestamp
+from .routers import read_routers
+from .state import node_state
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 CORDONED = "equinix-metal.openshift/cordoned"
 """Annotation of a Node that was cordoned here in order to remove its machine; its value is the time (RFC 3339)."""

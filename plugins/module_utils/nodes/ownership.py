@@ -23,30 +23,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import shown
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterRefusedError,
-    ClusterUnreachableError,
-    CollectionError,
-    MetalError,
-    together,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, PROVIDER
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import (
-    Device,
-    Identities,
-    is_older,
-    read_devices,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import Node, read_node
+from ..base.argspec import Options
+from ..base.diff import shown
+from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError, MetalError, together
+from ..base.kubernetes_objects import DEVICE, PROVIDER
+from ..base.wait import WaitTimeout
+from ..machines.device import find_devices
+from .identity import Device, Identities, is_older, read_devices
+from .node import Node, read_node
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
+    from ..clients.cluster import ClusterClient
+    from ..clients.metal import MetalClient
 
 NODE_OWNERSHIP_OPTIONS = Options(
     {

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ..base.json_objects import mapping, mappings, text
 
 
 def pod_details(pod: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
+from ..base.json_objects import mapping, mappings, text
 
 if TYPE_CHECKING:
-    from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+    from ..clients.cluster import ClusterClient
 
 SYSTEM_TAINTS = "node.kubernetes.io/"
 """Taints that Kubernetes sets while a node is cordoned or not ready. They do not decide where routers are configured to run."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import recorded_device
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
+from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import recorded_device
+from ..base.printable import printable
+from ..base.times import time_of
 
 
 @dataclass(frozen=True)

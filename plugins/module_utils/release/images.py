@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ..base.errors import CollectionError
 
 REFERENCES = "release-manifests/image-references"
 """File of a release image that lists the images of its components."""

@@ -15,7 +15,7 @@ import binascii
 import re
 from pathlib import Path
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ..base.errors import CollectionError
 
 ARMORED = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 BLOCK = re.compile(rf"{ARMORED}[ \t]*\r?\n(?P<body>.*?)-----END PGP PUBLIC KEY BLOCK-----", re.DOTALL)

@@ -41,7 +41,7 @@ from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_version
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
+from ...module_utils.base.tally import TALLY
 
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 ACTIONS = "ansible_collections.equinix_metal.openshift.plugins.action."

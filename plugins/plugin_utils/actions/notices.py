@@ -17,9 +17,9 @@ from typing import Any
 from ansible import constants
 from ansible.utils.display import Display
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import show
+from ...module_utils.base.printable import printable
+from ...module_utils.lock.run_record import record
+from .screen import show
 
 NOTE = "note"
 """Level of what belongs to the progress of a task, which the run report has by itself."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
+from .screen import duration
 
 Log = list[dict[str, Any]]
 

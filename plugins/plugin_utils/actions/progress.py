@@ -22,15 +22,15 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import WAIT_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.live_output import FILE_VARIABLE, Reader
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run_record import record
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import ModuleAction
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.notices import NoticeDisplay
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration, show
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.stage_table import stage_table
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.stages import Stages
+from ...module_utils.base.argspec import WAIT_OPTIONS
+from ...module_utils.base.live_output import FILE_VARIABLE, Reader
+from ...module_utils.base.printable import printable
+from ...module_utils.lock.run_record import record
+from .module_process import ModuleAction
+from .notices import NoticeDisplay
+from .screen import duration, show
+from .stage_table import stage_table
+from .stages import Stages
 
 PAUSE = 0.5
 """Seconds between two reads of what a module has appended."""

@@ -30,9 +30,9 @@ except ImportError as problem:
 else:
     RICH_PROBLEM = None
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.stages import Stages, usual_duration
+from ...module_utils.base.printable import printable
+from .screen import duration
+from .stages import Stages, usual_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

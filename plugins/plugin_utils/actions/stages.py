@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
+from ...module_utils.base.printable import printable
+from .screen import duration
 
 USUAL: Mapping[str, float] = {"provisioning": 180, "reinstalling": 180, "deprovisioning": 240, "not Ready": 1500}
 """Seconds that a stage usually takes, by measurements of the service (events of a provisioning: 86 + 11 + 86 s; end of a reserved server's

@@ -16,10 +16,10 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import IGNITION_VERSION, data_url, unit
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import ROLES_OF_NODES, with_own_settings
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import chrony_file
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.boot.ignition import IGNITION_VERSION, data_url, unit
+from ..manifests.chrony import chrony_file
+from .pointer import ROLES_OF_NODES, with_own_settings
 
 BOOTSTRAP_IGN = "bootstrap.ign"
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file, unit
+from ...module_utils.boot.ignition import ignition_file, unit
 
 ROLES_OF_NODES = ("control-plane", "worker")
 """Roles of machines with pointers of their own: the bootstrap device becomes no node."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, NODE_ROLES, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
+from ...module_utils.base.tags import INFRA_TAG, NODE_ROLES, ROLE_TAG, tag_values
+from ...module_utils.metal.objects import DELETING_STATES
 
 SHOWN = 6
 """Maximum number of devices in a message."""

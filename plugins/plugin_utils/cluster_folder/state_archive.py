@@ -24,16 +24,9 @@ from typing import Any
 
 from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.state_files import (
-    BOOTSTRAP_COMPLETE,
-    DIGEST_LENGTH,
-    ClusterFiles,
-    digest_of,
-    infra_id_of,
-    is_saved,
-)
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.printable import printable
+from .state_files import BOOTSTRAP_COMPLETE, DIGEST_LENGTH, ClusterFiles, digest_of, infra_id_of, is_saved
 
 NAME = re.compile(r"(?P<generation>[0-9]{8})-(?P<digest>[0-9a-f]{16})-(?P<checksum>[0-9a-f]{16})\.vault")
 HEADER = "state.json"

@@ -18,13 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import (
-    address_bits,
-    ip_network,
-    overlap,
-    parse_network,
-)
+from ...module_utils.base.json_objects import mapping
+from ..settings.networks import address_bits, ip_network, overlap, parse_network
 
 if TYPE_CHECKING:
     from netaddr import IPNetwork

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import go_name
+from ...module_utils.base.errors import CollectionError, together
+from ...module_utils.release.versions import go_name
 
 SECRET = ("pullSecret", "proxy")
 """Fields whose values are never shown: the address of a proxy may hold a password."""

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import POOL_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import DEFAULT_POOL
+from ...module_utils.base.json_objects import mappings
+from ...module_utils.base.tags import POOL_TAG, ROLE_TAG, tag_values
+from ...module_utils.machines.placement import Place, alternatives
+from ...module_utils.metal.catalogue import architecture_of
+from .pools import DEFAULT_POOL
 
 Machine = Mapping[str, Any]
 Ask = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]

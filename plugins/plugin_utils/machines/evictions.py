@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import named_by_nodes
+from ...module_utils.base.times import time_of
+from ...module_utils.cluster.devices import devices_by_role
+from ...module_utils.metal.objects import DELETING_STATES
+from ...module_utils.nodes.identity import named_by_nodes
 
 MARGIN = 10
 """Seconds before the deletion at which a drain ends, for the kubelet's last report and a difference between the clocks."""

@@ -15,8 +15,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
+from ...module_utils.base.json_objects import mapping, mappings, text
+from ...module_utils.base.kubernetes_objects import MANAGED
 
 KINDS = ("labels", "annotations", "taints")
 LONGEST = 4096

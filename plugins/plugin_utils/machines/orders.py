@@ -11,16 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import (
-    ROLE_TAG,
-    VLAN_ADDRESS_TAG,
-    VLAN_GATEWAY_TAG,
-    VLAN_TAG,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import PACKET
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import ROLES_OF_NODES, machine_pointer
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import address_in
+from ...module_utils.base.tags import ROLE_TAG, VLAN_ADDRESS_TAG, VLAN_GATEWAY_TAG, VLAN_TAG
+from ...module_utils.machines.set import MACHINE_OPTIONS
+from ..boot.files import PACKET
+from ..boot.pointer import ROLES_OF_NODES, machine_pointer
+from ..settings.vlan import address_in
 
 ORDER_OPTIONS = frozenset(MACHINE_OPTIONS)
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
+from ...module_utils.base.errors import CollectionError, together
 
 DEFAULT_POOL = "worker"
 """The pool of workers that are in no group below ``workers``."""

@@ -16,13 +16,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import POOL_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.pools import (
-    DEFAULT_POOL,
-    NUMBERED,
-    parse_names,
-    parse_sizes,
-)
+from ...module_utils.base.tags import POOL_TAG, ROLE_TAG, tag_values
+from .pools import DEFAULT_POOL, NUMBERED, parse_names, parse_sizes
 
 Device = Mapping[str, Any]
 Machine = Mapping[str, Any]

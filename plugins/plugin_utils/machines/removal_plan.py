@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Choice, Request, choose_removals
+from ...module_utils.base.tags import ROLE_TAG
+from ...module_utils.metal.objects import DELETING_STATES
+from ...module_utils.nodes.identity import identify
+from .removal import Choice, Request, choose_removals
 
 # The bootstrap device, also while it is reinstalled as a worker: see the role bootstrap_teardown.
 UNFINISHED = re.compile(rf"{ROLE_TAG}bootstrap$|ansible-operation-requested=reinstall:bootstrap-becomes-worker:")

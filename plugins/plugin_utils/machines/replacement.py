@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import devices_by_node, identify
+from ...module_utils.base.times import time_of, timestamp
+from ...module_utils.metal.objects import DELETING_STATES
+from ...module_utils.nodes.identity import devices_by_node, identify
 
 GROUPS = ("workers", "control_plane")
 COMMAND = "ansible-playbook replace.yml -e openshift_replace={name}"

@@ -12,11 +12,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import (
-    machine_config,
-    owned,
-)
+from ...module_utils.boot.ignition import ignition_file
+from .machine_config import machine_config, owned
 
 SUBJECT = "chrony"
 PATH = "/etc/chrony.conf"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ...module_utils.base.json_objects import mapping, mappings
 
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 """The taint of a node that waits for its cloud provider (k8s.io/cloud-provider/api)."""

@@ -15,15 +15,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests import chrony, pools
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
-    ingress_controller,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.kube_vip import kube_vip
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import node_firewall
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import node_network
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.operator_hub import operator_hub
+from ...module_utils.base.errors import CollectionError, together
+from . import chrony, pools
+from .ingress_controller import ingress_controller
+from .kube_vip import kube_vip
+from .node_firewall import node_firewall
+from .node_network import node_network
+from .operator_hub import operator_hub
 
 Settings = Mapping[str, Any]
 Manifest = dict[str, Any]

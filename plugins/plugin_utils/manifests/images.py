@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.json_objects import mapping, mappings
 
 _LISTS = frozenset({"List", "CatalogSourceList", "ImageDigestMirrorSetList", "ImageTagMirrorSetList"})
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cloud_controller import all_items
+from ...module_utils.base.json_objects import mapping, text
+from ...module_utils.base.kubernetes_objects import MANAGED
+from .cloud_controller import all_items
 
 CONTROL_PLANE = "control_plane"
 """The ingress pool of a cluster whose routers run on the control plane."""

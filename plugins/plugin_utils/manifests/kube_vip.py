@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file, unit
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config
+from ...module_utils.boot.ignition import ignition_file, unit
+from .machine_config import machine_config
 
 
 def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import IGNITION_VERSION
+from ...module_utils.base.kubernetes_objects import MANAGED
+from ...module_utils.boot.ignition import IGNITION_VERSION
 
 PRIORITY = "98"
 """First part of the names of our MachineConfigs. The operator merges them by name: those of users, usually named 99, win."""

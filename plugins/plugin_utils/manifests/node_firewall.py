@@ -16,8 +16,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file, unit
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config
+from ...module_utils.boot.ignition import ignition_file, unit
+from .machine_config import machine_config
 
 TCP_PORTS = ("2379-2380", "9000-9999", "10250-10259", "22623-22624")
 UDP_PORTS = ("4789", "6081", "9000-9999")

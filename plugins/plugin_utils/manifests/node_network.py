@@ -14,9 +14,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.boot.ignition import ignition_file, unit
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import LAYER_2
+from ...module_utils.boot.ignition import ignition_file, unit
+from ..settings.vlan import LAYER_2
+from .machine_config import machine_config
 
 DEFAULT_BRIDGE = "/etc/ovnk/default_bridge"
 """The interface that OVN-Kubernetes takes for its bridge br-ex. Without this file that is the one of the node address, and the bridge needs

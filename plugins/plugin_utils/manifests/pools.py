@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import chrony_manifests
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.machine_config import machine_config, owned
+from ...module_utils.base.json_objects import mapping
+from ...module_utils.base.kubernetes_objects import MANAGED
+from .chrony import chrony_manifests
+from .machine_config import machine_config, owned
 
 ROLE = "machineconfiguration.openshift.io/role"
 SUBJECT = "kernel-arguments"

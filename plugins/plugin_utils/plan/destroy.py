@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan, Step
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import price_of
+from .step import Plan, Step
+from .world import price_of
 
 PHASES = (
     "List what will be deleted",

@@ -11,18 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import judge
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import unhealthy_machines
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step, total
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import (
-    Desired,
-    Machine,
-    Machines,
-    Offer,
-    World,
-    price_of,
-)
+from ...module_utils.nodes.identity import identify
+from ...module_utils.nodes.ownership import judge
+from ..machines.replacement import unhealthy_machines
+from .step import Step, total
+from .world import Desired, Machine, Machines, Offer, World, price_of
 
 NEW = "in the inventory, no device"
 

@@ -13,25 +13,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import differences
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import (
-    ADDRESS_TYPES,
-    ADDRESSES,
-    cluster_dns_records,
-    expanded,
-    ownership_name,
-    planned,
-    record_type,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import desired_attributes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import api_addresses
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import ingress_changes
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import config_changes
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.joining import requests, settings
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step, Verb
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
+from ...module_utils.base.diff import differences
+from ...module_utils.base.record_set import Found
+from ...module_utils.cluster.devices import devices_by_role
+from ...module_utils.cluster.dns import ADDRESS_TYPES, ADDRESSES, cluster_dns_records, expanded, ownership_name, planned, record_type
+from ...module_utils.machines.device import desired_attributes
+from ...module_utils.nodes.addresses import api_addresses
+from ..manifests.ingress_controller import ingress_changes
+from ..manifests.pools import config_changes
+from .joining import requests, settings
+from .step import Step, Verb
+from .world import Desired, World
 
 SET = "set in the inventory"
 PLACES = frozenset({"plan", "metro"})

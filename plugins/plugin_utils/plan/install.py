@@ -11,28 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import REQUESTED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import (
-    failed,
-    gone,
-    orders,
-    replaced,
-    stale_nodes,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.drift import (
-    changed_cluster,
-    changed_configs,
-    changed_devices,
-    due_topics,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.joining import (
-    boot_files,
-    coming,
-    records,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan, Step
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World, price_of
+from ...module_utils.base.tags import ROLE_TAG
+from ...module_utils.machines.operation import REQUESTED
+from .devices import failed, gone, orders, replaced, stale_nodes
+from .drift import changed_cluster, changed_configs, changed_devices, due_topics
+from .joining import boot_files, coming, records
+from .step import Plan, Step
+from .world import Desired, World, price_of
 
 PHASES = (
     "Run preflight checks",

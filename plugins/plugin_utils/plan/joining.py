@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import node_changes
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
+from ...module_utils.base.kubernetes_objects import MANAGED
+from ..machines.node_settings import node_changes
+from .step import Step
+from .world import Desired, World
 
 SHOWN = 6
 """Names in one line; the others are counted."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Choice, choose_removals
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Step
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World, price_of
+from ..machines.removal import Choice, choose_removals
+from .step import Step
+from .world import Desired, World, price_of
 
 
 def choice(desired: Desired, world: World) -> Choice:

@@ -8,11 +8,11 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import plan_replacement
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import orders, replaced
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.joining import boot_files, requests
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan, Step
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
+from ..machines.replacement import plan_replacement
+from .devices import orders, replaced
+from .joining import boot_files, requests
+from .step import Plan, Step
+from .world import Desired, World
 
 PHASES = ("Run preflight checks", "Replace control plane machines", "Replace workers")
 

@@ -10,28 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import (
-    due,
-    failed,
-    gone,
-    orders,
-    replaced,
-    stale_nodes,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.drift import (
-    changed_cluster,
-    changed_configs,
-    changed_devices,
-    due_topics,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.joining import (
-    boot_files,
-    coming,
-    records,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.removal import choice, removals
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, World
+from .devices import due, failed, gone, orders, replaced, stale_nodes
+from .drift import changed_cluster, changed_configs, changed_devices, due_topics
+from .joining import boot_files, coming, records
+from .removal import choice, removals
+from .step import Plan
+from .world import Desired, World
 
 PHASES = (
     "Run preflight checks",

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
+from ...module_utils.base.printable import printable
 
 Verb = Literal["create", "change", "replace", "remove", "write", "publish", "approve", "wait"]
 MARKS: Mapping[Verb, str] = {

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import Owner
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Request
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import Fleet
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import total
+from ...module_utils.cluster.dns import Owner
+from ..machines.removal import Request
+from ..machines.replacement import Fleet
+from .step import total
 
 Machine = Mapping[str, Any]
 Machines = Mapping[str, Sequence[Machine]]

@@ -12,21 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import total
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Offer
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    UnreadableError,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.spot import bid_of, is_spot, prices_of
+from ...module_utils.machines.placement import Place
+from ..plan.step import total
+from ..plan.world import Offer
+from .context import Context
+from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if
+from .spot import bid_of, is_spot, prices_of
 
 Answer = TypeVar("Answer")
 

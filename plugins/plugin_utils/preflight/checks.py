@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import METADATA_HOST
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import CHOICES
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import SIZES
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight import (
+from ..boot.files import METADATA_HOST
+from ..cluster_folder.ownership import CHOICES
+from ..machines.default_plans import SIZES
+from . import (
     capacity,
     controller,
     credentials,
@@ -41,8 +41,8 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight 
     state_store,
     vlan,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import Finding
+from .context import Context
+from .findings import Finding
 
 
 @dataclass(frozen=True)

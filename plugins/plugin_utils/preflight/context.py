@@ -14,30 +14,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import (
-    Place,
-    Pool,
-    alternatives,
-    assign,
-    capacity_of,
-    fill,
-    queries,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import Mirror, archives_in
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config import beyond
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.beyond import KINDS, Release, networks_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import (
-    SETTINGS,
-    InstallConfigError,
-    has_field,
-    leaves,
-    render,
-    variable_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devices import missing_machines
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import UnreadableError
+from ...module_utils.base.tags import ROLE_TAG
+from ...module_utils.machines.placement import Place, Pool, alternatives, assign, capacity_of, fill, queries
+from ...module_utils.release.versions import Mirror, archives_in
+from ..install_config import beyond
+from ..install_config.beyond import KINDS, Release, networks_of
+from ..install_config.rendering import SETTINGS, InstallConfigError, has_field, leaves, render, variable_of
+from ..machines.replacement import names_of
+from ..plan.devices import missing_machines
+from .findings import UnreadableError
 
 Machine = Mapping[str, Any]
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"

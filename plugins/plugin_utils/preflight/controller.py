@@ -8,20 +8,11 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import is_release
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import state_problem
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
+from ...module_utils.base.tags import ROLE_TAG
+from ...module_utils.release.versions import is_release
+from ..cluster_folder.ownership import state_problem
+from .context import Context
+from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
 
 
 def libraries(context: Context) -> Finding:

@@ -13,18 +13,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config import authorized_keys
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.install_config import judged
+from ..install_config import authorized_keys
+from .context import Context
+from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if
+from .install_config import judged
 
 REGISTRIES = ("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "registry.redhat.io")
 """Registries for which the pull secret needs credentials when the release comes from OpenShift's own mirror."""

@@ -12,21 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    UnreadableError,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
+from ...module_utils.base.json_objects import mappings
+from ...module_utils.base.times import time_of, timestamp
+from ...module_utils.metal.ip_reservation import unusable
+from .context import Context, Machine
+from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if, warning
 
 NODE_SYSTEM = "custom_ipxe"
 """The operating system that runs the iPXE script that boots CoreOS."""

@@ -11,19 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import is_mirrored, uses_proxy
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    warning,
-)
+from ...module_utils.base.json_objects import mapping, mappings
+from ...module_utils.base.printable import printable
+from ...module_utils.release.images import is_mirrored, uses_proxy
+from ..install_config.rendering import InstallConfigError
+from .context import Context
+from .findings import Finding, failed, listed, not_checkable, passed, warning
 
 REPOSITORIES = {
     "ocp": ("quay.io/openshift-release-dev/ocp-release", "quay.io/openshift-release-dev/ocp-v4.0-art-dev"),

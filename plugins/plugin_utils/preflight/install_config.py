@@ -14,19 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config import beyond
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import (
-    InstallConfigError,
-    paths_in,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    not_checkable,
-    passed,
-    warning,
-)
+from ..install_config import beyond
+from ..install_config.rendering import InstallConfigError, paths_in
+from .context import Context
+from .findings import Finding, failed, not_checkable, passed, warning
 
 OTHER_CHECKS = ("networking", "platform")
 """Fields whose values other checks report."""

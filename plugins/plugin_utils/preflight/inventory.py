@@ -13,21 +13,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import AT_CREATION_ONLY
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place, alternatives
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import own_pools, pool_problems
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import NAME, Context, Machine, is_placement
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    passed,
-    passed_if,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import REMOVED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import REFUSED_DEVICE_OPTIONS
+from ...module_utils.machines.device import AT_CREATION_ONLY
+from ...module_utils.machines.placement import Place, alternatives
+from ..manifests.pools import own_pools, pool_problems
+from ..settings.removed import REMOVED
+from ..settings.variables import REFUSED_DEVICE_OPTIONS
+from .context import NAME, Context, Machine, is_placement
+from .findings import Finding, counted, failed, listed, passed, passed_if, warning
 
 SIMILAR = 0.75
 """Similarity, without the prefix, from which on a known variable is suggested for an unknown one."""

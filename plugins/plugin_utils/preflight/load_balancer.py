@@ -12,19 +12,10 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import CONTROL_PLANE
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families
+from ..manifests.ingress_controller import CONTROL_PLANE
+from ..settings.networks import ip_families
+from .context import Context, Machine
+from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
 
 API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"

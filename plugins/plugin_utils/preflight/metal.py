@@ -12,15 +12,8 @@ import email.utils
 from collections import Counter
 from collections.abc import Mapping
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
+from .context import Context
+from .findings import Finding, failed, listed, not_checkable, passed, passed_if
 
 PROJECT_ADVICE = {
     None: "check that metal_api_url is the address of the Metal API, and that it is reachable from the controller",

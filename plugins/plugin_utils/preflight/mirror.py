@@ -8,8 +8,8 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
+from ...module_utils.base.printable import printable
+from ...module_utils.release.versions import (
     MULTI,
     NOT_LISTED,
     UNKNOWN,
@@ -20,15 +20,8 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.ve
     is_release,
     kernel_name,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
+from .context import Context
+from .findings import Finding, failed, listed, not_checkable, passed, passed_if
 
 WRONG_CHANNEL_ADVICE = "do not use this mirror until the cause is known, or set openshift_version to a release"
 UNSIGNED_ADVICE = "find the cause; for a trusted mirror without signatures, leave openshift_release_keyring unset"

@@ -11,25 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.record_set import Found
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import (
-    SERVICES,
-    Owner,
-    foreign_record,
-    is_in_zone,
-    ownership_name,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
+from ...module_utils.base.record_set import Found
+from ...module_utils.cluster.dns import SERVICES, Owner, foreign_record, is_in_zone, ownership_name
+from .context import Context
+from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
 
 ALIAS_ADVICE = "remove the alias (CNAME), since a name with an alias cannot have an address, or choose another openshift_cluster_name"
 UPDATE_ADVICE = {

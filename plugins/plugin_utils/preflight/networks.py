@@ -11,27 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import MACHINE_NETWORKS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.install_config import judged
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.load_balancer import API_PORT
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import (
-    address_bits,
-    ip_families,
-    ip_network,
-    overlap,
-    parse_network,
-)
+from ...module_utils.nodes.addresses import MACHINE_NETWORKS
+from ..settings.networks import address_bits, ip_families, ip_network, overlap, parse_network
+from .context import Context
+from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
+from .install_config import judged
+from .load_balancer import API_PORT
 
 WITHOUT_IPV6 = {
     "layer3": "DHCP configures no IPv6 address",

@@ -8,19 +8,11 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import device_of_provider_id
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    warning,
-)
+from ...module_utils.base.kubernetes_objects import device_of_provider_id
+from ...module_utils.base.printable import printable
+from ...module_utils.nodes.identity import identify
+from .context import Context
+from .findings import Finding, counted, failed, listed, not_checkable, passed, warning
 
 
 def devices(context: Context) -> Finding:

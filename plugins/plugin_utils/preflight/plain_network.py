@@ -11,16 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    passed,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.spot import is_spot
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families
+from ..settings.networks import ip_families
+from .context import Context
+from .findings import Finding, failed, listed, passed, warning
+from .spot import is_spot
 
 FEATURES = frozenset({"backend_transfer", "layer_2", "global_ipv4"})
 """Features of a facility's network (vendor's OpenAPI text). A plain network has none of them."""

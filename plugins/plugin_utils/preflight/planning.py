@@ -13,30 +13,23 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import Owner
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import device_orders
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import Request, choose_removals, removal_request
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal_plan import plan_removal
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import Fleet, unhealthy_machines
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.install import Installation, plan_install
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.replace import plan_replace
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.scale import plan_scale
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import CLUSTER, METAL, Desired, World
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.capacity import offers
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, url_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import OWN_GATEWAYS
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.tags import CLUSTER_TAG, INFRA_TAG
+from ...module_utils.cluster.dns import Owner
+from ..machines.orders import device_orders
+from ..machines.removal import Request, choose_removals, removal_request
+from ..machines.removal_plan import plan_removal
+from ..machines.replacement import Fleet, unhealthy_machines
+from ..plan.install import Installation, plan_install
+from ..plan.replace import plan_replace
+from ..plan.scale import plan_scale
+from ..plan.step import Plan
+from ..plan.world import CLUSTER, METAL, Desired, World
+from ..settings.networks import ip_families, url_of
+from ..settings.vlan import OWN_GATEWAYS
+from .capacity import offers
+from .context import Context
+from .findings import Finding, failed, listed, not_checkable, passed, warning
 
 ORDERING = ("install.yml", "scale.yml", "replace.yml")
 """The playbooks that order machines."""

@@ -10,19 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import architecture_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import SIZES, Needs, size_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    UnreadableError,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
+from ...module_utils.metal.catalogue import architecture_of
+from ..machines.default_plans import SIZES, Needs, size_of
+from .context import Context, Machine
+from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if
 
 
 def known(context: Context) -> Finding:

@@ -12,16 +12,9 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import METADATA_HOST, PACKET
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import NAME, Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-)
+from ..boot.files import METADATA_HOST, PACKET
+from .context import NAME, Context
+from .findings import Finding, failed, listed, not_checkable, passed, passed_if
 
 PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")]
 """RFC 1918, RFC 6598, RFC 4193."""

@@ -13,18 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.capacity import cost
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS, Check
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    UnreadableError,
-    Verdict,
-    counted,
-    failed,
-    not_checkable,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import plan_of
+from ...module_utils.base.printable import printable
+from .capacity import cost
+from .checks import CHECKS, Check
+from .context import Context
+from .findings import UnreadableError, Verdict, counted, failed, not_checkable
+from .planning import plan_of
 
 VERDICTS: tuple[Verdict, ...] = ("passed", "not checkable", "warning", "failed")
 """In the order of the report: what needs attention is last."""

@@ -12,22 +12,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import NODE_ADDRESS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import NAME, Context, Machine
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    passed_if,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.load_balancer import is_address
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import STORAGE_CLASS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import malformed_addresses
+from ...module_utils.base.json_objects import mapping, mappings
+from ...module_utils.metal.ip_reservation import unusable
+from ..manifests.node_network import NODE_ADDRESS
+from ..services.lvms import STORAGE_CLASS
+from ..services.metallb import malformed_addresses
+from .context import NAME, Context, Machine
+from .findings import Finding, failed, listed, not_checkable, passed, passed_if, warning
+from .load_balancer import is_address
 
 ANNOUNCED = ("public_ipv4", "global_ipv4")
 """Types of blocks whose addresses MetalLB announces; its sessions are of IPv4."""

@@ -10,19 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import ARCHITECTURES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import is_channel, is_release
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import NAME, Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    passed,
-    passed_if,
-    warning,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.install_config import judged
+from ...module_utils.metal.catalogue import ARCHITECTURES
+from ...module_utils.release.versions import is_channel, is_release
+from .context import NAME, Context
+from .findings import Finding, counted, failed, listed, passed, passed_if, warning
+from .install_config import judged
 
 NO_NAME = "is not a name of lower case letters, digits and hyphens, with dots between its labels"
 

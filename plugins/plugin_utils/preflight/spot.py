@@ -13,17 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import Place
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, Machine
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-    warning,
-)
+from ...module_utils.machines.placement import Place
+from .context import Context, Machine
+from .findings import Finding, counted, failed, listed, not_checkable, passed, warning
 
 ROLES = {"bootstrap": "the bootstrap device", "control-plane": "a control plane machine", "load-balancer": "the load balancer"}
 """Roles of devices whose deletion ends the install or the cluster."""

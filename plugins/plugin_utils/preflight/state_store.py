@@ -8,8 +8,8 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import Finding, failed, passed, warning
+from .context import Context
+from .findings import Finding, failed, passed, warning
 
 STORES = ("folder", "object_storage", "cluster")
 

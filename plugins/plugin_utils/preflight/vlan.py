@@ -13,26 +13,13 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import SUBNET_SIZES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context, is_placement
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.findings import (
-    Finding,
-    UnreadableError,
-    counted,
-    failed,
-    listed,
-    not_checkable,
-    passed,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import parse_network
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import (
-    LAYER_2,
-    OWN_GATEWAYS,
-    gateway_kind,
-    gateway_subnet,
-)
+from ...module_utils.machines.placement import metros_of
+from ...module_utils.metal.gateway import SUBNET_SIZES
+from ...module_utils.metal.ip_reservation import unusable
+from ..settings.networks import parse_network
+from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, gateway_subnet
+from .context import Context, is_placement
+from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed
 
 FEWEST_ADDRESSES = 4
 """A smaller network has no addresses between its own and that for broadcasts."""

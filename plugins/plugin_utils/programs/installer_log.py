@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.redaction import Redactor, secrets_of_settings
+from ...module_utils.base.printable import printable
+from .redaction import Redactor, secrets_of_settings
 
 LIMIT = 2000
 """Characters of a reason or a warning."""

@@ -16,18 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.phases import elapsed, position
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import (
-    columns,
-    continued,
-    count,
-    mapping,
-    mappings,
-    price,
-    rows,
-)
+from ...module_utils.base.printable import printable
+from ..actions.phases import elapsed, position
+from .commands import Caller
+from .rows import columns, continued, count, mapping, mappings, price, rows
 
 HIDDEN = "the output is hidden because the task handles secrets (no_log)"
 REFUSING = frozenset({"assert", "fail", "validate_argument_spec"})

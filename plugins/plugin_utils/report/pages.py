@@ -17,14 +17,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import count, price
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.status_lines import (
-    HEADINGS,
-    certificate_lines,
-    ending,
-    machine_row,
-)
+from ..actions.screen import duration
+from .rows import count, price
+from .status_lines import HEADINGS, certificate_lines, ending, machine_row
 
 TEMPLATES = Path(__file__).with_name("templates")
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import timestamp
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.screen import duration
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import mapping
+from ...module_utils.base.times import timestamp
+from ..actions.screen import duration
+from .rows import mapping
 
 Event = Mapping[str, Any]
 

@@ -17,30 +17,20 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import device_of_provider_id
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
-    conditions,
-    name_of,
-    operator_facts,
-    version_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Verdict
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import node_address
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import Renamed, identify
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.drift import PLACES
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan, Step, total
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import price_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import status_plan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.status import (
-    ClusterReading,
-    Dated,
-    MetalReading,
-    StatusReadings,
-)
+from ...module_utils.base.json_objects import mapping, mappings, text
+from ...module_utils.base.kubernetes_objects import device_of_provider_id
+from ...module_utils.base.printable import printable
+from ...module_utils.base.times import time_of, timestamp
+from ...module_utils.cluster.operators import conditions, name_of, operator_facts, version_of
+from ...module_utils.joining.csr import Verdict
+from ...module_utils.metal.objects import DELETING_STATES
+from ...module_utils.nodes.addresses import node_address
+from ...module_utils.nodes.identity import Renamed, identify
+from ..plan.drift import PLACES
+from ..plan.step import Plan, Step, total
+from ..plan.world import price_of
+from ..preflight.planning import status_plan
+from ..world.status import ClusterReading, Dated, MetalReading, StatusReadings
 
 GROUPS = ("unreachable", "differences", "degraded", "certificates", "csrs")
 """The groups of findings, in the order of the report."""

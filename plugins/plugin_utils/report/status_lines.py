@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import columns, continued, count, price, rows
+from ...module_utils.base.printable import printable
+from .rows import columns, continued, count, price, rows
 
 SHOWN = 20
 """Findings of a group, machines and certificates to list; the others are counted. The file and the page have all."""

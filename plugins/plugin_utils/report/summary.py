@@ -17,20 +17,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.phases import elapsed
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.rows import (
-    columns,
-    continued,
-    count,
-    mapping,
-    mappings,
-    price,
-    rows,
-)
+from ...module_utils.base.printable import printable
+from ...module_utils.metal.objects import DELETING_STATES
+from ...module_utils.nodes.identity import identify
+from ..actions.phases import elapsed
+from .commands import Caller
+from .rows import columns, continued, count, mapping, mappings, price, rows
 
 SHOWN_NODES = 20
 """Nodes to list, those that are not Ready first; the others are counted."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import DELETING_STATES, texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import devices_by_node
+from ...module_utils.base.printable import printable
+from ...module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
+from ...module_utils.metal.objects import DELETING_STATES, texts
+from ...module_utils.nodes.identity import devices_by_node
 
 __all__ = ["lines", "problem"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ...module_utils.base.errors import CollectionError
 
 __all__ = ["survey_answers", "templates"]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot import files as boot_files
+from ..boot import files as boot_files
 
 __all__ = ["bootstrap_pointer", "contents", "files", "live_images", "server_port", "unsigned"]
 

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.pointer import machine_pointer as pointer_of
+from ...module_utils.cluster.devices import devices_by_role
+from ..boot.pointer import machine_pointer as pointer_of
 
 __all__ = ["machine_pointer", "removal_plan"]
 

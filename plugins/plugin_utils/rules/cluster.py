@@ -12,14 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import unique_certificates
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import node_changes
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import provisioned_at
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
-    ingress_changes as changes_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import config_changes
+from ...module_utils.cluster.devices import devices_by_role
+from ..cluster_folder.kubeconfig import unique_certificates
+from ..machines.node_settings import node_changes
+from ..machines.replacement import provisioned_at
+from ..manifests.ingress_controller import ingress_changes as changes_of
+from ..manifests.pools import config_changes
 
 __all__ = ["ingress_changes", "node_changes", "pool_changes", "stop_blockers", "unique_certificates"]
 

@@ -8,7 +8,7 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster import dns as cluster_dns
+from ...module_utils.cluster import dns as cluster_dns
 
 __all__ = ["pointers", "records", "zone_lines"]
 

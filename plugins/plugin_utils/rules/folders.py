@@ -14,7 +14,7 @@ from stat import S_IMODE, S_ISREG
 
 from ansible import constants
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder import folders
+from ..cluster_folder import folders
 
 __all__ = ["clusters_directory", "installer_cache", "is_private_file", "run_directory"]
 

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, mappings, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.file_text import file_text
+from ...module_utils.base.argspec import ENVIRONMENT
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.json_objects import mapping, mappings, text
+from ...module_utils.base.tags import CLUSTER_TAG, INFRA_TAG, ROLE_TAG
+from ..settings.file_text import file_text
 
 __all__ = ["failure_contents", "secret_variables", "secrets"]
 

@@ -17,21 +17,15 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import MIRRORS, read_stream
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import identity_problem
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.chrony import with_bootstrap_time_servers
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import (
-    cluster_manifests as manifests,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import (
-    with_bootstrap_firewall,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
-    with_bootstrap_network,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs import installer_log as log
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.release.versions import MIRRORS, read_stream
+from ..cluster_folder.ownership import identity_problem
+from ..manifests.chrony import with_bootstrap_time_servers
+from ..manifests.cluster_manifests import cluster_manifests as manifests
+from ..manifests.images import manifest_images
+from ..manifests.node_firewall import with_bootstrap_firewall
+from ..manifests.node_network import with_bootstrap_network
+from ..programs import installer_log as log
 
 try:
     from cryptography import x509

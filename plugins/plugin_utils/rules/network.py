@@ -8,8 +8,8 @@ Note that this plugin util is private to the collection: it may change without n
 
 from __future__ import annotations
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.placement import metros_of as metros
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import ip_families, url_of, with_network
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import cluster_vlan
+from ...module_utils.machines.placement import metros_of as metros
+from ..settings.networks import ip_families, url_of, with_network
+from ..settings.vlan import cluster_vlan
 
 __all__ = ["cluster_vlan", "ip_families", "metros", "url_of", "with_network"]

@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of, timestamp
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of
+from ...module_utils.base.printable import printable
+from ...module_utils.base.times import time_of, timestamp
+from ..machines.replacement import names_of
 
 __all__ = ["lines", "removal_plan", "without_folder"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import identify
+from ...module_utils.nodes.identity import identify
 
 __all__ = ["lines", "node_identity"]
 

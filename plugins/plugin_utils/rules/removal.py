@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.ownership import state_problem as problem_of
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal import removal_request
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.removal_plan import plan_removal
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.replacement import names_of as names
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.destroy import plan_destroy
+from ...module_utils.base.errors import CollectionError
+from ..cluster_folder.ownership import state_problem as problem_of
+from ..machines.removal import removal_request
+from ..machines.removal_plan import plan_removal
+from ..machines.replacement import names_of as names
+from ..plan.destroy import plan_destroy
 
 __all__ = ["destroy_plan", "may_prompt", "names", "plan", "state_problem"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services import image_registry, olm
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import lvm_cluster
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
+from ..services import image_registry, olm
+from ..services.lvms import lvm_cluster
+from ..services.metallb import metallb_changes
 
 __all__ = ["lvm_cluster", "metallb_changes", "operator_subscription", "registry_changes"]
 

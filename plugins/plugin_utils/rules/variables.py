@@ -14,9 +14,9 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT, from_environment
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import OPTIONS_PATTERN, REMOVED
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
+from ...module_utils.base.argspec import ENVIRONMENT, from_environment
+from ..settings.removed import OPTIONS_PATTERN, REMOVED
+from ..settings.variables import VARIABLES
 
 __all__ = ["or_environment", "problems", "with_removed_options"]
 

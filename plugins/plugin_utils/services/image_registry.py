@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ...module_utils.base.json_objects import mapping
 
 CLAIM = "image-registry-storage"
 NAMESPACE = "openshift-image-registry"

@@ -15,10 +15,10 @@ import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_reservation import unusable
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.json_objects import mapping
+from ...module_utils.base.kubernetes_objects import MANAGED
+from ...module_utils.metal.ip_reservation import unusable
 
 NAME = "equinix-metal"
 """Name of the address pool, its advertisement and the Secret with the password; first part of the names of peers."""

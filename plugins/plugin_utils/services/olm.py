@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
+from ...module_utils.base.json_objects import mapping
 
 CATALOGS = "openshift-marketplace"
 """Namespace of the CatalogSources for all namespaces."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ...module_utils.base.errors import CollectionError
 
 
 def is_path(value: str) -> bool:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PRIVATE
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import COMPUTED_OPTIONS, VARIABLES
+from .variable import PRIVATE
+from .variables import COMPUTED_OPTIONS, VARIABLES
 
 CONSTANT = "remove it, it is a constant"
 TIME = "remove it, it is a constant that openshift_time_scale stretches"

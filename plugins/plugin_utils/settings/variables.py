@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import Variable
+from ...module_utils.machines.set import MACHINE_OPTIONS
+from .variable import Variable
 
 REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
     "userdata": "the userdata of a node is its Ignition pointer: add MachineConfigs with openshift_manifests",

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.times import time_of
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
+from ...module_utils.base.json_objects import mapping, text
+from ...module_utils.base.times import time_of
+from ...module_utils.joining.pkcs10 import CRYPTOGRAPHY_IMPORT_ERROR
 
 if CRYPTOGRAPHY_IMPORT_ERROR is None:
     from cryptography import x509

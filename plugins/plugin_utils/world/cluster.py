@@ -17,25 +17,17 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import (
-    View,
-    ca_certificates,
-    cluster_id_of,
-    install_complete,
-    name_of,
-    pools_updated,
-    version_of,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import read_operator
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import read_routers
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import certificates_of, unique_certificates
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import ROLE
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.json_objects import mapping
+from ...module_utils.base.kubernetes_objects import MANAGED
+from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ...module_utils.cluster.operators import View, ca_certificates, cluster_id_of, install_complete, name_of, pools_updated, version_of
+from ...module_utils.etcd.members import read_operator
+from ...module_utils.nodes.node import node_rows, read_node
+from ...module_utils.nodes.routers import read_routers
+from ..cluster_folder.kubeconfig import certificates_of, unique_certificates
+from ..machines.node_settings import settable
+from ..manifests.pools import ROLE
 
 MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 

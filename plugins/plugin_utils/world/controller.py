@@ -29,13 +29,11 @@ from ansible import constants
 from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import ignored_files, manifests
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.folders import is_in_job_folder
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cloud_controller import has_cloud_controller
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
-    has_ingress_controller,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import url_of
+from ...filter.manifests import ignored_files, manifests
+from ..cluster_folder.folders import is_in_job_folder
+from ..manifests.cloud_controller import has_cloud_controller
+from ..manifests.ingress_controller import has_ingress_controller
+from ..settings.networks import url_of
 
 LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
 """What modules import: of requirements.txt, but for what single DNS providers and publishing methods need."""

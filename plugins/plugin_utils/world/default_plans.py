@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import Offer, default_plans, needs_default
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.metal import client_of, defaults_of
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.tags import CLUSTER_TAG
+from ...module_utils.machines.capacity import ask_capacity
+from ...module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
+from ...module_utils.metal import catalogue
+from ..machines.default_plans import Offer, default_plans, needs_default
+from .metal import client_of, defaults_of
 
 CONNECTION = ("metal_api_url", "metal_api_token", "metal_project_id")
 

@@ -16,15 +16,15 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mappings
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import release_images
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import image, is_mirrored
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ...filter.manifests import manifests
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.json_objects import mappings
+from ...module_utils.frame import mirror as reading
+from ...module_utils.frame import release_images
+from ...module_utils.release.images import image, is_mirrored
+from ..install_config.rendering import InstallConfigError
+from ..manifests.images import manifest_images
+from ..preflight.context import Context
 
 _PULL_FROM = re.compile(r"^Pull From:\s+(\S+)$", re.MULTILINE)
 

@@ -20,22 +20,15 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.installer import InstallerFiles
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (
-    MULTI,
-    archives_in,
-    channel_problem,
-    go_name,
-    is_release,
-    read_pin,
-)
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import InstallConfigError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.installer_log import read
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import installer_cache
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.mirror import installer_version, path
+from ...filter.manifests import manifests
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.frame.installer import InstallerFiles
+from ...module_utils.release.versions import MULTI, archives_in, channel_problem, go_name, is_release, read_pin
+from ..install_config.rendering import InstallConfigError
+from ..preflight.context import Context
+from ..programs.installer_log import read
+from ..rules.folders import installer_cache
+from .mirror import installer_version, path
 
 
 class UnavailableError(CollectionError):

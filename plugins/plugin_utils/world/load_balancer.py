@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import ROLE_TAG
+from ...module_utils.base.tags import ROLE_TAG
 
 API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 APPS_PORTS = (443, 80)

@@ -15,8 +15,8 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import METADATA_HOST, PACKET
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.names import nodes_resolver
+from ..boot.files import METADATA_HOST, PACKET
+from .names import nodes_resolver
 
 HTTPS = 443
 

@@ -17,46 +17,36 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import find_play
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.objects import CLUSTER_INFO_OPTIONS, find_clusters
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.cluster_lock import lock_of_network
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, is_lock
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.capacity import ask_capacity
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
-    DEVICE_INFO_OPTIONS,
-    comparable_attributes,
-    device_result,
-    find_devices,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import catalogue as metal_catalogue
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hardware_reservation import (
+from ...module_utils.base.argspec import Options
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.base.play import find_play
+from ...module_utils.base.tags import CLUSTER_TAG, ROLE_TAG
+from ...module_utils.clients.metal import MetalClient
+from ...module_utils.cluster.objects import CLUSTER_INFO_OPTIONS, find_clusters
+from ...module_utils.lock.cluster_lock import lock_of_network
+from ...module_utils.lock.record import Holder, is_lock
+from ...module_utils.machines.capacity import ask_capacity
+from ...module_utils.machines.device import DEVICE_INFO_OPTIONS, comparable_attributes, device_result, find_devices
+from ...module_utils.metal import catalogue as metal_catalogue
+from ...module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
+from ...module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
+from ...module_utils.metal.hardware_reservation import (
     HARDWARE_RESERVATION_INFO_OPTIONS,
     SPOT_PRICE_OPTIONS,
     find_hardware_reservations,
     spot_prices,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.network_info import (
-    IP_RESERVATION_INFO_OPTIONS,
-    VLAN_INFO_OPTIONS,
-    find_ip_reservations,
-    find_vlans,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import Vlan
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight import plain_network
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.devices import given_blocks, orders_all_keys
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.load_balancer import needs_bgp
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.spot import is_spot
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.vlan import gateway_kind
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import metadata
+from ...module_utils.metal.network_info import IP_RESERVATION_INFO_OPTIONS, VLAN_INFO_OPTIONS, find_ip_reservations, find_vlans
+from ...module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
+from ...module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
+from ...module_utils.metal.vlan import Vlan
+from ..preflight import plain_network
+from ..preflight.context import Context
+from ..preflight.devices import given_blocks, orders_all_keys
+from ..preflight.load_balancer import needs_bgp
+from ..preflight.spot import is_spot
+from ..settings.vlan import gateway_kind
+from .controller import metadata
 
 Reading = dict[str, Any]
 

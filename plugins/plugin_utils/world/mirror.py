@@ -15,10 +15,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame import mirror as reading
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import InstallerError, MirrorError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import Mirror, alternatives, read_checksums
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
+from ...module_utils.frame import mirror as reading
+from ...module_utils.frame.mirror import InstallerError, MirrorError
+from ...module_utils.release.versions import Mirror, alternatives, read_checksums
+from ..preflight.context import Context
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:

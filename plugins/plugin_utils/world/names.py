@@ -18,10 +18,10 @@ from typing import Any
 
 from ansible.errors import AnsibleLookupError
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.dns import DNSClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import ownership_name, to_read
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.dns import PROVIDERS
+from ...module_utils.base.errors import CollectionError
+from ...module_utils.clients.dns import DNSClient
+from ...module_utils.cluster.dns import ownership_name, to_read
+from ...module_utils.frame.dns import PROVIDERS
 
 LIBRARY_ERROR: str | None = None
 try:

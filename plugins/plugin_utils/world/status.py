@@ -19,41 +19,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterRefusedError,
-    CollectionError,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.json_objects import mapping, text
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.tls import Endpoint, presented_certificates
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.devices import devices_by_role, joining_machines
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import (
-    Policy,
-    Request,
-    Verdict,
-    assess,
-    decide,
-    policy,
-    remember,
-)
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import from_texts
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import api_addresses, reachable_address
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import node_details
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import named_by_nodes
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import node_rows, read_node
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.node_settings import settable
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster, controller, metal, names
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.certificates import (
-    Validity,
-    annotated_validity,
-    validity_of_der,
-    validity_of_pem,
-    validity_of_request,
-)
+from ...module_utils.base.errors import ClusterRefusedError, CollectionError
+from ...module_utils.base.json_objects import mapping, text
+from ...module_utils.base.printable import printable
+from ...module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
+from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
+from ...module_utils.clients.tls import Endpoint, presented_certificates
+from ...module_utils.cluster.devices import devices_by_role, joining_machines
+from ...module_utils.joining.csr import Policy, Request, Verdict, assess, decide, policy, remember
+from ...module_utils.joining.history import from_texts
+from ...module_utils.nodes.addresses import api_addresses, reachable_address
+from ...module_utils.nodes.details import node_details
+from ...module_utils.nodes.identity import named_by_nodes
+from ...module_utils.nodes.node import node_rows, read_node
+from ...module_utils.nodes.state import NodeState, node_state
+from ..machines.node_settings import settable
+from ..preflight.context import Context
+from . import cluster, controller, metal, names
+from .certificates import Validity, annotated_validity, validity_of_der, validity_of_pem, validity_of_request
 
 SIGNER_NAMESPACES = (
     "openshift-kube-apiserver-operator",

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON values that an API returned, read by type: a malformed one is an empty value, never an error.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""JSON values that an API returned, read by type: a malformed one is an empty value, never an error."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection writes into objects of the Kubernetes API: the name of its field manager, annotations, and the device of a Node.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""What this collection writes into objects of the Kubernetes API: the name of its field manager, annotations, and the device of a Node."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Output of a module while it runs: a file of its action plugin, which displays what the module appends.
 
 A module cannot print before it ends. Each line of the file is a JSON object: a notice (``level``, ``text``), or progress (``pending``:
 lines on what is waited for; ``stages``: the stage of each thing whose stage is new, by name). Without the file, as on another host and in
 a background task, nothing is displayed before the module ends.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Validation of the Metal API's answers: JSON, and the types of fields.
 
 A field of another type is removed here, so that all other code has to handle missing fields only.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

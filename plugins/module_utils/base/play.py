@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Processes of this computer: the ansible-playbook that a module belongs to, and whether it still runs.
 
 ``kill -9`` of ansible-playbook does not reach its modules: a module runs below a worker process, which survives its parent, and since
 ansible-core 2.19 has a session of its own, so that a signal to the process group does not reach it either. No process reads its result
 then, and the next run may have started. So a module checks before each request and in each wait whether its play still runs.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The secrets among a module's parameters, read by its argument spec before anything is validated.
 
 ansible-core collects the values of ``no_log`` options while it validates, and collects none at all when one of the options that hold them
 has an unexpected type (a text in place of a list of dictionaries). The error it then returns has all parameters in ``invocation``. So this
 reads the parameters as they came, whatever their types are.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a running cluster reports about itself that new machines boot from: its identity, version, architecture, boot images and pointers.
 
 A cluster changes all of it: an upgrade replaces the boot images and may replace the CA of the machine config server. Files that the
 installer once wrote do not follow.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The client of a DNS server that accepts signed updates (RFC 2136, RFC 8945); of the modules the only importer of dnspython.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The client of a DNS server that accepts signed updates (RFC 2136, RFC 8945); of the modules the only importer of dnspython."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The client of the Metal API, on packet-python; the only importer of it, and the only HTTP client of the API.
 
@@ -17,8 +16,6 @@ Rules, each in one place here:
 - Every request passes the gate of its module, if that has one: it is sent only while the playbook runs, and a write only with the lock.
 - A create is not repeated here, since its pause may have been long: after :class:`PausedError` the caller reads again before the next try.
 - The token is in no error and no log.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The client of every DNS service that has a provider of octoDNS.
 
 Of octoDNS only providers are used: one reads the zone, and carries out a plan. The plan has the changes of the caller and no other, so what
 octoDNS would do with records that its own configuration lacks (delete them) does not come up.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

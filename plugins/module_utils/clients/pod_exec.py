@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Commands in containers of pods, over a WebSocket; the only importer of the library websocket-client.
 
 The subprotocol v4.channel.k8s.io (Kubernetes, k8s.io/apimachinery remotecommand): each message begins with a byte for its channel. 1 is
 standard output, 2 standard error, 3 a Status object that ends the command.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

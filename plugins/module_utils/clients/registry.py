@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read manifests and blobs of a container registry (OCI distribution specification), with Basic authentication or bearer tokens.
 
 What is read by digest is verified by it. 429, 5xx and lost connections are tried again. A login is sent to the registry and to its token
 service only, not to the servers of blobs that a registry redirects to.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

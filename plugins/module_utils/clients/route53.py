@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The client of hosted zones in Amazon Route 53.
 
 The modules of ``amazon.aws`` change one record set for each call, and the service accepts five calls a second of a whole account. This
 sends all changes of a run in batches, each of which the service applies as a whole or not at all.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

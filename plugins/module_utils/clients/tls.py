@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the certificates that servers present, without a request.
 
 Nothing is verified and nothing is sent after the handshake: an expired certificate is what a caller wants to read, and no decision about
 trust depends on it.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

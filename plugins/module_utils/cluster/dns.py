@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The DNS records of a cluster, who owns a record, and what has to be changed.
 
 A record that this collection creates has a TXT record beside it, see :func:`ownership_name` and :class:`Owner`. The rule for all
 providers is :func:`planned`.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

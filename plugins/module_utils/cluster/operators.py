@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The conditions that the installation waits for: pure functions over the cluster's objects, in a table by condition.
 
@@ -7,8 +6,6 @@ The steps are those of `openshift-install wait-for bootstrap-complete` and `wait
 and new releases: what a release does not have is not waited for. Each function returns what is pending, one text each, and an empty list
 if the condition is reached. Ages use the cluster's own times, so a wait can be split into several calls. Causes come before their effects,
 since operators read the first lines.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A backup of etcd by ``cluster-backup.sh`` on a control plane machine (OpenShift, "Backing up etcd data").
 
 The script is on the machine, not in an image: a privileged pod runs it in the machine's file system, as ``oc debug node`` would.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

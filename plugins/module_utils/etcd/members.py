@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The etcd members of a cluster, and the replacement of one (OpenShift, "Replacing an unhealthy etcd member").
 
 Members are read and removed by ``etcdctl`` in an etcd pod. The replacement in progress is an annotation of the Etcd resource, so that any
 later run from any controller knows which device and which member are the old ones.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What every module of the collection has: its ``AnsibleModule``, and the one way out of it.
 
 No result shows a secret, whatever the types of the parameters are, every id is one, and no message is more than one line.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

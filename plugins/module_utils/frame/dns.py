@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frame of a module that manages DNS records: the table of the providers, and comparing and setting records at one of them.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The frame of a module that manages DNS records: the table of the providers, and comparing and setting records at one of them."""
 
 from __future__ import annotations
 

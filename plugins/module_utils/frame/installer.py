@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The module of ``openshift-install``: it resolves a release, and downloads, verifies and unpacks the installer of that release.
 
@@ -7,8 +6,6 @@ Preflight uses the same code without a module.
 
 A file gets its final name in one step, when it is complete and verified: an interrupted run leaves nothing but a temporary folder, which
 the next run deletes.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

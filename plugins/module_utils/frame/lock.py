@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module of the cluster lock: it takes the lock and releases it, waits until it is free, and breaks that of a run that has ended.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The module of the cluster lock: it takes the lock and releases it, waits until it is free, and breaks that of a run that has ended."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check that registries serve the images of a release and of catalogues: for the module ``release_images_info`` and for preflight.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""Check that registries serve the images of a release and of catalogues: for the module ``release_images_info`` and for preflight."""
 
 from __future__ import annotations
 

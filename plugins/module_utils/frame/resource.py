@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Modules that bring one resource, or a set of devices, to the desired state: waiting, check mode and results.
 
 What is done, and when, decides ``metal.lifecycle``.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Machines on their way into the cluster: follow the certificate requests, decide, approve, say who is still missing.
 
@@ -7,8 +6,6 @@ The decisions are in `csr`; here is the traffic. Requests are followed by a watc
 Nodes are listed only once per interval, beside it. Every object is cut down to what is judged as soon as it arrives.
 
 What goes wrong with one request is that request's problem: it is tried again, and the others go on.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The past of machines as texts, for a ConfigMap of the cluster and between calls of a module.
 
 The cluster removes answered CSRs after an hour and Nodes can be deleted, but a machine that has joined stays joined while it exists.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Notices about CSR approval for the operator, each shown once.
 
 A module has no terminal: its action plugin displays them. A client with the bootstrap
 token can file a CSR with any name each second, so lines are limited in number and length. The module's result has all CSRs.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

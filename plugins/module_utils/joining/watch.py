@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Changes of a cluster's certificate signing requests: list, then watch, repeatedly, as client-go's reflector does.
 
 After any error of a list or watch (RBAC not created yet, rotated certificates, a restarted server), the requests are listed again after a
 growing pause. The caller's wait limits how long a refusal may last (`frame.cluster`).
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster lock, an object at the Metal API: only the run that holds it writes to the cluster, whatever computer it runs on.
 
@@ -12,8 +11,6 @@ Rules, each implemented once here. ``record`` describes the protocol and why it 
   arrived by then. An expired lock is never renewed. Times are the API's (the header Date), which is the same for all runs.
 - The lock of a run that has ended on this computer is taken over once the last write of that run must have arrived: a request can outlive
   its process.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster lock as a value: its holder and times, their form as tags, and the decision of the protocol.
 
@@ -15,8 +14,6 @@ and Y does not hold the lock. This needs lists that show what was created before
 
 So a holder never lists again. Before a write it reads its own lock object: while that exists and has not expired, no other run
 holds the lock. tests/unit/plugins/module_utils/test_lock_protocol.py tries all interleavings of two and three runs that may crash anywhere.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A run as files on the controller: the state that its modules share, and whether one of them still runs.
 
 There are two files, in a folder of the user below the folder for temporary files. Modules read ``<run>.json``: the holder, the locked
 scope, and the id of the lock object once it exists. Each module of the run has a shared ``flock`` on ``<run>.lock`` while it runs; the
 kernel releases it when the process ends, however it ends. The content of that file is the time until which the last write may still arrive.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The events of a playbook's run, as lines of JSON in a file of the controller, until the run report is made of it.
 
 The file is named after the process of ansible-playbook, so all tasks and modules of a run find it. It exists from the first phase of a
 playbook on; a module that runs elsewhere, or outside of such a playbook, records nothing.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

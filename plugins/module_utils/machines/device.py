@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One device: its returned attributes, comparison with the options, and its lifecycle.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""One device: its returned attributes, comparison with the options, and its lifecycle."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The newest event of a device: how far a machine is, and whether it stopped in its installation or first boot.
 
 The state of a device says nothing about that: it is ``active`` once its boot script was served. Machines report it themselves, in events
 ``user.*``, with the state ``failed`` if a stage of Ignition failed. An event after that one, such as that of a reboot, begins anew.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

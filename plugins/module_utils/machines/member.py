@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One device of a set: the lifecycle of a resource, and what a set adds: its place, its turn, its outcome beside others.
 
 Decisions about several devices are in ``set``.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Operations that are requested once: reboot, rescue, reinstall. And how a run finds out that one was requested.
 
@@ -13,8 +12,6 @@ one request, in this order:
 A run that finds the third tag requests nothing. A run that finds the first one follows a run that was killed, or whose answer was lost:
 events newer than the one in the tag show whether the request arrived, and it is repeated only if they do not. So a request is neither lost
 nor repeated, whenever a run ends. If that event is no longer listed, the run fails.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

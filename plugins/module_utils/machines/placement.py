@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Placement of a set: the first alternative with capacity for all devices, or several metros in equal shares.
 
 The API returns whether a number of servers is available, not how many there are. So one request asks for every number that the choice may
 need: :func:`queries` returns these, :func:`assign` chooses by the answers.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

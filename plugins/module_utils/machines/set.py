@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several devices as one resource: one list for all, a result for each, and the decisions that concern all.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""Several devices as one resource: one list for all, a result for each, and the decisions that concern all."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Spot market requests: standing orders for devices at a maximum price.
 
 The API returns metro, plan, price and numbers of a request, but no name, no tags and no other attributes of its devices. So a request is
 identified by its metro and plan, and among several by its numbers.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Progress of machines during a wait for their cluster: their last events, and which of them have failed.
 
 A cluster does not report a machine that does not join. The Metal API does: by the state of its device, and by the events that Ignition
 sends from the machine itself (``machines.last_event``).
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The attribute table of a resource: each entry is an option of its module, a field of the API's object and a value of the result.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The attribute table of a resource: each entry is an option of its module, a field of the API's object and a value of the result."""
 
 from __future__ import annotations
 

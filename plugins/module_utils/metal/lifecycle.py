@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The lifecycle of one resource: compare, create, replace, change and delete it in steps.
 
 Nothing here depends on the kind of resource, and nothing waits: a step does what can be done now and returns what is pending. A module
 drives one lifecycle (``frame.resource``), a set of devices one for each member (``machines.set``), all with one list of devices per step.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

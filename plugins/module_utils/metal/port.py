@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Network ports of a device: the plan of steps from the current to the desired state, and its execution.
 
@@ -9,8 +8,6 @@ Rules of the API (vendor's OpenAPI text; the order of steps is that of terraform
   its ports, so their VLANs must be unassigned too.
 - A bond can be disbonded in layer 2 only, and converted to layer 3 only while it is bonded.
 - A native VLAN needs a second VLAN, and a bond in layer 3 has none.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SSH keys of a project and of the token's user. They are public keys: nothing here is secret.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""SSH keys of a project and of the token's user. They are public keys: nothing here is secret."""
 
 from __future__ import annotations
 

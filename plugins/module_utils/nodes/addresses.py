@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The node addresses of devices in the chosen machine network. Everything that connects to a node or names its address reads them here.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The node addresses of devices in the chosen machine network. Everything that connects to a node or names its address reads them here."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Draining of Nodes: which pods have to go, their eviction within their disruption budgets, and what keeps the others.
 
 As `kubectl drain` does it (k8s.io/kubectl/pkg/drain), but several Nodes at a time, and decided by the pods that are left on them:
 evictions that are refused are repeated, and no Node counts as drained as long as the API server lists a pod that would be lost with its
 machine.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

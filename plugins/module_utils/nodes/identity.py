@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which Node is of which device. The device id is the identity; host names are labels that every user of the project can change.
 
@@ -10,8 +9,6 @@ A Node is of a device when all of this holds:
   device with one of its addresses, else of the device with its name, unless another Node records that device.
 
 So a Node that records a device is never of another one, whatever its name; and a device that a Node records is the machine of that Node.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

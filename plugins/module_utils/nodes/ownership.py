@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Record the devices of Nodes, and delete the Nodes of machines that no longer exist. Which Node is of which device: ``nodes/identity``.
 
@@ -13,8 +12,6 @@ machine when all of this holds; each rule is one function or one condition of :f
 - its kubelet is unreachable (Ready is Unknown), or the caller has just deleted its device (``terminated``).
 
 Nothing is written while a device has another name than its Node: the device of a Node would be mistaken for none, and ordered again.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The nodes that run routers, and those that may.
 
 Routers are the pods of the default IngressController. On the platforms none and external they use the network of their nodes, so a node
 without a router answers on none of the ports of ingress. Where they may run is in the pod template of their Deployment, which the ingress
 operator writes from the IngressController, or from the defaults of the installation.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of a Node as the wait for the cluster, the approval of CSRs and the status read it.
-
-Note that this module util is private to the collection: it may change without notice.
-"""
+"""The state of a Node as the wait for the cluster, the approval of CSRs and the status read it."""
 
 from __future__ import annotations
 

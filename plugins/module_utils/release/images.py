@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The container images of a release and of manifests, and where machines ask for them: mirrors, sources, proxy and logins.
 
 Sources: containers-registries.conf(5) for mirrors, containers-auth.json(5) for logins, golang.org/x/net/http/httpproxy for the proxy.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An OpenPGP keyring for gpgv, from a file or from armored text (RFC 9580, 6.2).
 
 gpgv reads binary keyrings only. AWX injects credentials as text, or as a file with that text.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

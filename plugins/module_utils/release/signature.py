@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Verification of a signature by the status lines of gpgv.
 
 The exit code is not enough: it is 0 for a signature of an expired or revoked key, and for one over SHA-1. Source of the
 lines: doc/DETAILS of GnuPG; of the numbers of algorithms: RFC 9580, 9.5.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

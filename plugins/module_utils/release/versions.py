@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OpenShift releases: names of versions, channels and architectures, the folders of a mirror, and what its files and installers report.
 
 The one place of these rules, for the module ``openshift_installer``, the role ``ignition`` and preflight.
-
-Note that this module util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Modules of this computer as forks of Ansible's worker process: the base class of the action plugins of modules.
 
@@ -14,8 +13,6 @@ and ANSIBLE_KEEP_REMOTE_FILES.
 
 Each module has an action plugin of its own, most of them empty: a redirect in meta/runtime.yml to one plugin would give the module_defaults
 of that one, and of its action groups, to all of them (tried with ansible-core 2.19).
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Notices for the operator, displayed while a task runs, each once.
 
 ``Display.warning`` is not used: since ansible-core 2.19 the warnings of a task are kept until the task ends
 (``DeferredWarningContext``), which may be hours. ``Display.display`` is sent to Ansible's main process at once, in every release.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The phases of a playbook: the current one, and the duration of the earlier ones.
 
 Each task ``equinix_metal.openshift.phase`` returns the log of all phases so far, a list of dictionaries with ``title``, ``number``,
 ``count`` and ``started_at`` (seconds since 1970). It has times and no durations, so that it is the same until the next phase.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

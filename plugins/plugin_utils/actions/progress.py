@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Progress of a wait: the base class of the action plugins of modules with the options of the fragment ``_wait``.
 
@@ -7,8 +6,6 @@ A module cannot print before it ends. So it appends what it sees while it waits 
 the action plugin reads that file: it displays notices at once, and what is pending and the stages of things every ``progress_interval``
 seconds if they have changed. Each change of a stage is one line. With ``OPENSHIFT_PROGRESS=table`` a terminal has a live table of the
 stages instead of the lists of what is pending.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Output of several lines that every stdout callback keeps as several lines.
 
@@ -10,8 +9,6 @@ an event in AWX.
 Ansible's main process prints what its workers display. It flushes when it starts the next worker only, so in a pipe (``| tee``, CI, a
 service) the lines of a task that waits for hours would arrive when the task ends. :func:`print_at_once` changes that when this file is
 imported, which the main process does before it starts the worker of an action: the strategy loads the action's class.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A live table of the stages of a wait, on the terminal of the person who has set ``OPENSHIFT_PROGRESS=table``.
 
 A task runs in a process without a terminal, so the table is drawn on that of ansible-playbook, its parent. Where that has none (AWX, CI,
 output into a file), or without the library rich, there are the ordinary lines of progress.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Ignition pointer of one machine: its MachineConfigPool, and the labels and taints that its node registers with.
 
@@ -8,8 +7,6 @@ creates its Node, by its flags ``--register-with-taints`` and ``--node-labels``,
 releases. Its unit for workers reads labels from a variable and has none for taints, and only newer releases read drop-ins of kubelet.conf.
 So a unit before the kubelet appends both flags to the kubelet's command, whatever that is in a release. It runs until the machine has
 joined, so later updates of the operating system never meet it.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A kubeconfig that a user gives, as a path or as its text, made independent of other files and of contexts that are not current.
-
-Note that this plugin util is private to the collection: it may change without notice.
-"""
+"""A kubeconfig that a user gives, as a path or as its text, made independent of other files and of contexts that are not current."""
 
 from __future__ import annotations
 

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check that a cluster's existing objects at the Metal API belong to the install whose files this controller has.
 
 Another user of the project may use the cluster's name: the devices of that cluster have the same
 ownership tag, and would be adopted, changed or deleted. Files and devices of one install have the same infraID, which the installer
 generates anew: it is in metadata.json, and in the tag ``openshift-infra-id`` of the devices.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The encrypted archive of a cluster folder, and when one is restored or written.
 
 An archive is a tar.gz, encrypted by Ansible Vault (AES256). Its name has its generation, the digest of its files, and a checksum of its
 bytes, so that a list of names is enough to decide. Archives are never changed: each change is a new generation.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

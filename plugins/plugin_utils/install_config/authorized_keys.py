@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Public SSH keys as authorized_keys has them: one a line, perhaps with options before it, with comments and empty lines between.
 
 The installer takes a text in which it finds one key, and sshd on the nodes takes each line for itself. So there are two questions here.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

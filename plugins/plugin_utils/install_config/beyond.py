@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values of an install-config that openshift-install accepts, or crashes on, and that make no working cluster.
 
 What the installer refuses is not here: preflight asks the installer of the release. Values of a wrong type are left to it, too.
 
 Source: openshift/installer, pkg/types/validation; openshift/cluster-network-operator, pkg/network.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

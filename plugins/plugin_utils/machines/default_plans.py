@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plans of machines whose hosts do not set ``metal_plan``: the cheapest one that is large enough for their role.
 
 Existing devices decide before prices and capacity do, so that a cluster keeps its plans.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Workers that the Metal API deletes soon, and how much time is left to drain their Nodes.
 
 A spot market device gets a termination time 120 s ahead when the market price exceeds its bid (vendor's docs); any device can have one.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

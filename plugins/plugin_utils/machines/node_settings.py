@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Labels, annotations and taints of Nodes: what has to be written so that they are those of the inventory.
 
 What was set for the inventory is recorded in an annotation of the Node, with its value. What is recorded and no longer in the inventory is
 removed, unless its value was changed since. Everything else on a Node belongs to others and is not changed.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The decision which workers outside the inventory are removed.
 
 A host can be absent from an inventory for other reasons than its removal: AWX leaves out disabled hosts and the hosts of other slices,
 and a source of the inventory may have failed. So in a job only named workers are removed, and elsewhere a limited number of them.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which machines of a cluster are replaced, in which order, and which machines are unhealthy.
 
 Devices are as ``metal_device_info`` returns them, Nodes as ``node_info`` does, machines as the filter ``machines`` does.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

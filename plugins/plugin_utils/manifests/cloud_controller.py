@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cloud controller manager among manifests.
 
 Kubelets with an external cloud provider register their nodes with a taint, which the cloud controller manager removes. A workload that does
 that tolerates this taint, or it would never start.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The manifests that the settings of the inventory ask for, beside those of ``openshift_manifests``. One file for each subject.
 
 The installer reads them from its folder ``openshift/``. To add a manifest, write a file with a function from settings to objects, and add
 the function to ``SOURCES``. The settings are ``__ignition_manifest_settings`` of the role ``ignition``.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

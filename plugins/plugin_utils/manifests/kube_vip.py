@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """kube-vip on the control plane nodes: each announces the address of the API by BGP while its API server is ready.
 
 One MachineConfig is for all nodes of a pool, and the BGP session of each device has an address of its own, which the API creates after the
 device: a script writes the static pod from the metadata service.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

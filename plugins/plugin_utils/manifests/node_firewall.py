@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The firewall of the nodes: ports that only nodes use accept connections from machines of the cluster alone.
 
 The machine config server sends the pull secret and the bootstrap token of nodes to every client, and devices have public addresses. Which
 addresses the machines of a cluster will have is not known at install time, and a MachineConfig that changes reboots nodes. So the nodes
 read the addresses from a DNS record that the role ``dns`` keeps (``nodes.<cluster>``).
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The bond of the nodes, for machine networks that DHCP does not configure.
 
 One MachineConfig is for all nodes of a pool, and each device has addresses of its own: a script reads them from the metadata service.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

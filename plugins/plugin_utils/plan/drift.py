@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What exists and is not as the inventory says any more: devices, DNS records, MachineConfigs, routers, files.
 
 The rules are those of the modules and roles that write these objects, which compare once more. Labels of Nodes are in ``joining``.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the plan knows: what the inventory and the settings say, and what each source has.
 
 A source that did not answer is unknown, never empty: nothing is planned to be created or removed for it.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

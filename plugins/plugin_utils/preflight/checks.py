@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All preflight checks: one table, in the order of the report. The functions are in the files beside this one, by subject.
 
 The checks send no request: the lookup ``preflight`` reads the state of APIs, mirror, DNS and controller, and the checks get its readings.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

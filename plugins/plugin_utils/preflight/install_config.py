@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks of the install-config that the role ``ignition`` will write: by the openshift-install of the release, which is the judge.
 
 In addition there are values that it accepts and that make no cluster (``install_config.beyond``). Each is reported by the check whose
 advice is for its field, and by ``consistent`` if there is none.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check of metros with plain networks: those of a Metal API for servers of one's own have no VLANs, elastic addresses and BGP.
-
-Note that this plugin util is private to the collection: it may change without notice.
-"""
+"""Check of metros with plain networks: those of a Metal API for servers of one's own have no VLANs, elastic addresses and BGP."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Spot market devices: which machines may be one, their bids, and the current prices.
 
 The Metal API deletes a spot market device 120 s after the market price has exceeded its bid (vendor's docs).
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the log that openshift-install writes to stderr: why it failed and what it warns of, without secrets.
 
 The installer repeats a refused value whole: a pull secret, the address of a proxy with its password. So nothing of its output is shown
 before this module has redacted it.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Text and data of other programs without the secrets in them.
 
@@ -7,8 +6,6 @@ Redaction has two parts. Known secrets are replaced everywhere, also quoted, esc
 secret are replaced too. In doubt a value is replaced: a log without it is still readable, a published key cannot be revoked in all places.
 
 Nothing but Python's own library is used: ``roles/gather/files/bundle.py`` imports this file as a program.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report of a failed run: what failed, on which object, why, what to do next, what is still billed.
 
 Pure functions over plain data: the failed task's result, the log of phases, and what ``metal_cluster_info`` has returned. Any of it may be
 missing or malformed, since a run has failed; the report then calls it unknown.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

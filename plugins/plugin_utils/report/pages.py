@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reports as HTML pages: one file each, which loads nothing and has no scripts. The templates are in ``templates``.
 
 Everything in a page is escaped: names of CSRs, messages of operators and errors of an API are texts that others write.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

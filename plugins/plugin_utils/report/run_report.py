@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report of a run: its phases and devices on a time axis, notices of CSR approval and outages, API calls, changes and cost.
 
 Pure functions over the lines that actions and modules have recorded. A line may be missing: a report has what there is.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

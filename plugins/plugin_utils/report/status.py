@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The status of a cluster: the inventory's machines, the devices and the Nodes compared, and everything that is not as it should be.
 
 Pure functions over what ``world/status`` has read, and the plan of what would bring it to the inventory. What an API did not answer is
 unknown and never a difference.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The status of a cluster as lines for a person: the verdict, what needs attention with the next step, then what there is.
 
 Pure functions over the result of :func:`_status.cluster_status`.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The summary at the end of a run: nodes, devices and their price, console, duration of each phase, the next commands.
 
 Pure functions over the results of ``cluster_wait`` and ``metal_cluster_info``. Either may have failed or be malformed; the summary reports
 that, since the run itself was successful.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The contents of a failure bundle: of all that was collected the attributes that are listed here, and nothing else.
 
 An allow list: what a module, a service or a user adds to an object is left out until it is listed. Only texts that a service or a module
 wrote for people (messages, events, conditions) come as they are; the program that packs the bundle redacts them.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Clusters without a folder on the controller, and which of them can be deleted.
 
 In a job of AWX no cluster has a folder, so there only ``openshift_orphans_expected`` says which clusters are in use.
 
 Cluster names come from tags, which every user of the project can write: they are untrusted.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The internal image registry: what has to be written so that it is as chosen.
 
 On bare metal the registry operator begins with managementState Removed, since there is no storage that all nodes share.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MetalLB with BGP: the addresses of Services, and the peers of each node.
 
 The routers of the Metal API accept a BGP session from the private address of a device alone, so each node has peers of its own, with its
 address as the source. Layer 2 mode is not possible: devices share no network of layer 2 with the routers.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Networks in CIDR notation, computed with netaddr. This is the only importer of netaddr.
 
 An ``IPNetwork`` is IPv4 or IPv6 (``version``) and keeps the address it was written with: ``ip``, the network itself is ``cidr``.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table of the collection's variables.
 
 ``python -m tools.variables`` writes from it the options and defaults of roles, the tables in their READMEs and docs/generated/variables.md.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the cluster that the kubeconfig in the cluster folder is for: what it is, its nodes, and what the playbooks have written to it.
-
-Note that this plugin util is private to the collection: it may change without notice.
-"""
+"""Read the cluster that the kubeconfig in the cluster folder is for: what it is, its nodes, and what the playbooks have written to it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read whether the metadata service answers at the vendor's name, which Ignition's platform packet asks.
 
 Nothing is sent after the TLS handshake: the service identifies a device by its address, and the controller is none.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

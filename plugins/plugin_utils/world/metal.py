@@ -1,11 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the state of the Metal API: each request once, independent requests at the same time.
 
 A reading is the result of the module of its name, or ``msg`` and ``failure`` of its error.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

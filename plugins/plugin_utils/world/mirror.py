@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read the checksums of the release from the mirror, check their signature, and get the version of an existing installer.
-
-Note that this plugin util is private to the collection: it may change without notice.
-"""
+"""Read the checksums of the release from the mirror, check their signature, and get the version of an existing installer."""
 
 from __future__ import annotations
 

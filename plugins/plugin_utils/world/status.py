@@ -1,12 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read what a cluster's status is made of: what its plan is made of, and beside it certificates, versions and pending CSRs.
 
 Lists only, so the number of calls does not grow with the number of machines but for pages of objects. Nothing is written. An API that
 does not answer is a result, and the other one is read all the same.
-
-Note that this plugin util is private to the collection: it may change without notice.
 """
 
 from __future__ import annotations

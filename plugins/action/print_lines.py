@@ -21,8 +21,8 @@ class ActionModule(PrintingAction):
     OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {"lines": {"type": "raw", "required": True}}
 
     def print_result(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        given = options["lines"]
-        lines = [part for item in (given if isinstance(given, list) else [given]) for part in str(item).splitlines() or [""]]
+        requested = options["lines"]
+        lines = [part for item in (requested if isinstance(requested, list) else [requested]) for part in str(item).splitlines() or [""]]
         lines = [printable(line, LONGEST) for line in lines]
         if lines:
             show("\n".join(lines))

@@ -81,18 +81,18 @@ def _existing(path: str) -> str:
 def status(options: Options, task: Task) -> dict[str, Any]:
     """Read the cluster here, on the controller, as preflight does; print its status and write it to files."""
     try:
-        found = status_of(collect(options["settings"], options), options["certificate_days"], datetime.now(UTC))
+        report = status_of(collect(options["settings"], options), options["certificate_days"], datetime.now(UTC))
     except (CollectionError, ValueError, TypeError) as problem:
         return {"failed": True, "msg": f"The status cannot be made with these settings: {problem}"}
-    lines = status_lines(found)
-    show("\n" + lines[0], constants.COLOR_OK if found["healthy"] else constants.COLOR_WARN)
+    lines = status_lines(report)
+    show("\n" + lines[0], constants.COLOR_OK if report["healthy"] else constants.COLOR_WARN)
     show("\n".join(lines[1:]))
     changed = False
     if options["file"]:
-        changed = write_report(options["file"], json.dumps(found, indent=2, sort_keys=True) + "\n", check_mode=task.check_mode)
+        changed = write_report(options["file"], json.dumps(report, indent=2, sort_keys=True) + "\n", check_mode=task.check_mode)
     if options["page"]:
-        changed = write_report(options["page"], status_page(found), check_mode=task.check_mode) or changed
-    return {"status": found, "lines": lines, "failing": failing_groups(found, options["fail_on"]), "changed": changed}
+        changed = write_report(options["page"], status_page(report), check_mode=task.check_mode) or changed
+    return {"status": report, "lines": lines, "failing": failing_groups(report, options["fail_on"]), "changed": changed}
 
 
 def run(options: Options, task: Task) -> dict[str, Any]:
@@ -101,8 +101,8 @@ def run(options: Options, task: Task) -> dict[str, Any]:
     end_record()
     if task.check_mode or not events:
         return {"path": None}
-    given = options["failure"]
-    failure = [*what_failed(given), *what_next(given, task.caller)] if given else []
+    failed_task = options["failure"]
+    failure = [*what_failed(failed_task), *what_next(failed_task, task.caller)] if failed_task else []
     report = run_report(events, cluster=options["cluster"], failure=failure, cost=cost_of(options["resources"]), now=now)
     try:
         target = Path(options["file"]) if options["file"] else run_report_file(options["directory"], str(report["play"]), now)

@@ -134,5 +134,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         if saved is None or top != saved:
             raise StateError(f"{location} does not have {name} as its newest archive, but {top}: another run saved this cluster. Run again")
         write_record(Path(options["directory"]), Record(location, name, saved.digest))
-        parsed = (ArchiveName.parse(each) for each in options["archives"])
-        return {"outdated": [str(each) for each in sorted(each for each in parsed if each) if each.generation < saved.generation - 1]}
+        parsed = (ArchiveName.parse(archive) for archive in options["archives"])
+        return {
+            "outdated": [
+                str(archive) for archive in sorted(archive for archive in parsed if archive) if archive.generation < saved.generation - 1
+            ]
+        }

@@ -121,12 +121,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # ansible-core has no type
 
     def _say(self, result: Any) -> None:
         """Print warnings, and of ansible.builtin.debug the message, a list as lines, or the value of the variable."""
-        found = result._result
-        self._handle_warnings(found)
+        output = result._result
+        self._handle_warnings(output)
         # That of a loop has its items, which were printed one after the other.
-        if result._task.action not in constants._ACTION_DEBUG or "results" in found:
+        if result._task.action not in constants._ACTION_DEBUG or "results" in output:
             return
-        self._clean_results(found, result._task.action)
-        said = found["msg"] if "msg" in found else self._dump_results(found)
+        self._clean_results(output, result._task.action)
+        said = output["msg"] if "msg" in output else self._dump_results(output)
         for line in said if isinstance(said, list) else [said]:
             self._display.display(str(line))

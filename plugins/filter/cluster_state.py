@@ -101,7 +101,7 @@ def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = (), net
         "infra_id": metadata.get("infraID", ""),
         "cluster_id": metadata.get("clusterID", ""),
         "devices": by_role,
-        "addresses": {role: reachable_addresses(found, network) for role, found in by_role.items()},
+        "addresses": {role: reachable_addresses(members, network) for role, members in by_role.items()},
         "api_addresses": api_addresses(by_role, network),
         "bootstrap_api_addresses": api_addresses(by_role, network, bootstrap=True),
     }
@@ -109,12 +109,12 @@ def cluster_state(directory: str, devices: Iterable[Mapping[str, Any]] = (), net
 
 def _metadata(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as problem:
         raise AnsibleFilterError(f"cluster_state: cannot read {path}: {problem}") from problem
-    return found if isinstance(found, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 class FilterModule:

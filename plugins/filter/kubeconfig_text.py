@@ -48,12 +48,12 @@ from ansible.errors import AnsibleFilterError
 from ..plugin_utils.cluster_folder.kubeconfig import KubeconfigError, normalized
 
 
-def kubeconfig_text(given: Any) -> str:
+def kubeconfig_text(value: Any) -> str:
     """Return the kubeconfig as YAML; raises AnsibleFilterError for one that cannot be used."""
-    if not given:
+    if not value:
         return ""
     try:
-        config = normalized(given)
+        config = normalized(value)
     except KubeconfigError as problem:
         raise AnsibleFilterError(f"openshift_kubeconfig cannot be used: {problem}. Give the path or the text of a kubeconfig.") from None
     return "" if config is None else str(yaml.safe_dump(config, sort_keys=True))

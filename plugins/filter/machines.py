@@ -257,10 +257,10 @@ class _Host:
 
     def further(self) -> dict[str, Any]:
         """Return the options of its device that have no form of their own here, after a check of their types."""
-        given = {name: value for name in FURTHER if (value := self.get(f"metal_{name}")) is not None}
-        checked = {f"metal_{name}": value for name, value in given.items() if f"metal_{name}" in CHECKED and value != ""}
+        attributes = {name: value for name in FURTHER if (value := self.get(f"metal_{name}")) is not None}
+        checked = {f"metal_{name}": value for name, value in attributes.items() if f"metal_{name}" in CHECKED and value != ""}
         if not checked:
-            return given
+            return attributes
         result = ArgumentSpecValidator({name: CHECKED[name] for name in checked}).validate(checked)
         for message in result.error_messages:
             self.report(message)
@@ -268,7 +268,7 @@ class _Host:
             options = {name.removeprefix("metal_"): value for name, value in result.validated_parameters.items()}
             for problem in option_problems(options):
                 self.report(f"metal_{problem}")
-        return given
+        return attributes
 
     def get(self, variable: str) -> Any:
         """Return the value of a variable, None if it is not set or cannot be evaluated."""
@@ -289,8 +289,8 @@ class _Host:
         names += [] if self.get("metal_plan") else [name for name in OF_THE_PLAN if self.get(name) in (None, "")]
         if {*names} & DISK != DISK:
             names = [name for name in names if name not in DISK]
-        given = _Host(bootstrap, hostvars[bootstrap], [])
-        self._inherited = {name: value for name in names if (value := given.get(name)) is not None}
+        bootstrap_host = _Host(bootstrap, hostvars[bootstrap], [])
+        self._inherited = {name: value for name in names if (value := bootstrap_host.get(name)) is not None}
 
     def text(self, variable: str) -> str | None:
         value = self.get(variable)
@@ -362,11 +362,11 @@ class _Host:
 
     def own_pool(self, role: str | None, pool: str | None) -> str | None:
         """Return the MachineConfigPool that the pool has for itself, None if its machines are in that of their role."""
-        given = self.get("openshift_pool_machine_config")
-        if given in (None, "", False):
+        openshift_pool_machine_config = self.get("openshift_pool_machine_config")
+        if openshift_pool_machine_config in (None, "", False):
             return None
-        if given is not True:
-            self.report(f"openshift_pool_machine_config has to be true or false, it is {given!r}")
+        if openshift_pool_machine_config is not True:
+            self.report(f"openshift_pool_machine_config has to be true or false, it is {openshift_pool_machine_config!r}")
         elif role != "worker":
             self.report("openshift_pool_machine_config: only pools of workers may have a MachineConfigPool of their own")
         elif pool in ROLE_POOLS or not POOL_NAME.fullmatch(pool or ""):
@@ -386,22 +386,24 @@ class _Host:
         return [argument for argument in arguments if argument not in malformed]
 
     def architecture(self, plan: str | None) -> str:
-        given = self.text("openshift_architecture")
-        if given is not None and given not in ARCHITECTURES.values():
-            self.report(f"openshift_architecture has to be one of {', '.join(sorted(ARCHITECTURES.values()))}, it is {given!r}")
-        return given or architecture_of(plan or "") or "x86_64"
+        openshift_architecture = self.text("openshift_architecture")
+        if openshift_architecture is not None and openshift_architecture not in ARCHITECTURES.values():
+            self.report(
+                f"openshift_architecture has to be one of {', '.join(sorted(ARCHITECTURES.values()))}, it is {openshift_architecture!r}"
+            )
+        return openshift_architecture or architecture_of(plan or "") or "x86_64"
 
     def disk(self) -> dict[str, Any]:
         """Return the settings of the disk to install to, without malformed ones."""
-        found: dict[str, Any] = {"install_device": self.text("openshift_install_device"), "root_device_hints": self.hints()}
-        device = found["install_device"]
+        settings: dict[str, Any] = {"install_device": self.text("openshift_install_device"), "root_device_hints": self.hints()}
+        device = settings["install_device"]
         if device is not None and not INSTALL_DEVICE.fullmatch(device):
             self.report(
                 f"openshift_install_device has to be a path below /dev, or smallest or largest (with nvme, ssd or hdd), it is {device!r}"
             )
-        elif (device or "").startswith("/") and found["root_device_hints"]:
+        elif (device or "").startswith("/") and settings["root_device_hints"]:
             self.report(f"openshift_install_device is {device}, so openshift_root_device_hints has no effect: set only one of them")
-        return found
+        return settings
 
     def hints(self) -> dict[str, Any] | None:
         value = self.get("openshift_root_device_hints")
@@ -421,15 +423,15 @@ class _Host:
 
     def role(self) -> str | None:
         groups = self.get("group_names") or []
-        found = [role for group, role in ROLES.items() if group in groups]
-        given = self.text("openshift_role")
-        if given is not None and given not in ROLES.values():
-            self.report(f"openshift_role has to be one of {', '.join(ROLES.values())}, it is {given!r}")
-        if given:
-            return given
-        if len(found) > 1:
+        roles = [role for group, role in ROLES.items() if group in groups]
+        openshift_role = self.text("openshift_role")
+        if openshift_role is not None and openshift_role not in ROLES.values():
+            self.report(f"openshift_role has to be one of {', '.join(ROLES.values())}, it is {openshift_role!r}")
+        if openshift_role:
+            return openshift_role
+        if len(roles) > 1:
             self.report(f"is in several of the groups {', '.join(ROLES)}: {', '.join(sorted(set(groups) & set(ROLES)))}")
-        return found[0] if found else None
+        return roles[0] if roles else None
 
     def pools(self) -> frozenset[str]:
         """Return the groups that are pools: those below ``workers``, whose hosts are all workers. They are the same for every host."""
@@ -441,9 +443,9 @@ class _Host:
 
     def pool(self, among: frozenset[str]) -> str:
         """Return the pool of the host."""
-        given = self.text("openshift_pool")
-        if given:
-            return given
+        openshift_pool = self.text("openshift_pool")
+        if openshift_pool:
+            return openshift_pool
         pools = [group for group in self.get("group_names") or [] if group in among]
         if len(pools) > 1 and DEFAULT_POOL not in pools:
             self.report(f"is in several pools ({', '.join(sorted(pools))}): set openshift_pool")
@@ -493,8 +495,8 @@ def _machine(host: _Host, pools: frozenset[str]) -> dict[str, Any]:
     boot = {name: value for name, value in boot.items() if value is not None}
     architecture = host.architecture(texts["plan"])
     machine |= {"architecture": architecture, "boot_profile": _boot_profile(architecture, boot), **boot}
-    given = texts | host.further() | {"vlan_address": host.address("openshift_vlan_address")}
-    return machine | {name: value for name, value in given.items() if value is not None}
+    variables = texts | host.further() | {"vlan_address": host.address("openshift_vlan_address")}
+    return machine | {name: value for name, value in variables.items() if value is not None}
 
 
 def _boot_profile(architecture: str, boot: Mapping[str, Any]) -> str:
@@ -513,7 +515,7 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
             "machines: the argument hostvars is required, as in groups['worker'] | equinix_metal.openshift.machines(hostvars)"
         )
     problems: list[str] = []
-    found = []
+    results = []
     pools: frozenset[str] | None = None
     for name in names:
         if name not in hostvars:
@@ -531,15 +533,15 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
                 machine["unknown_variables"] = unknown
             if misplaced := host.of_the_run():
                 machine["run_variables"] = misplaced
-        found.append(machine)
+        results.append(machine)
         problems += own
-    for hostname in sorted({machine["hostname"] for machine in found}):
-        hosts = [machine["inventory_hostname"] for machine in found if machine["hostname"] == hostname]
+    for hostname in sorted({machine["hostname"] for machine in results}):
+        hosts = [machine["inventory_hostname"] for machine in results if machine["hostname"] == hostname]
         if len(hosts) > 1:
             problems.append(f"hosts {' and '.join(hosts)}: have the same host name {hostname}")
     if problems and strict:
         raise AnsibleFilterError(together("The inventory cannot be used", problems))
-    return found
+    return results
 
 
 class FilterModule:

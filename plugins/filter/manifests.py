@@ -56,18 +56,18 @@ KUSTOMIZE = "kustomize.config.k8s.io/"
 
 
 def _files(path: Path) -> list[Path]:
-    return sorted(each for each in path.iterdir() if each.suffix in SUFFIXES) if path.is_dir() else [path]
+    return sorted(file for file in path.iterdir() if file.suffix in SUFFIXES) if path.is_dir() else [path]
 
 
 def ignored_files(paths: Sequence[str]) -> list[str]:
     """Return what the folders among ``paths`` contain beside manifests; a Butane config whose output is there is left out."""
     folders = [Path(entry).expanduser() for entry in paths if not _is_text(entry)]
     return [
-        _ignored(each)
+        _ignored(file)
         for folder in folders
         if folder.is_dir()
-        for each in sorted(folder.iterdir())
-        if each.suffix not in SUFFIXES and not (each.suffix in BUTANE and any(each.with_suffix(suffix).exists() for suffix in SUFFIXES))
+        for file in sorted(folder.iterdir())
+        if file.suffix not in SUFFIXES and not (file.suffix in BUTANE and any(file.with_suffix(suffix).exists() for suffix in SUFFIXES))
     ]
 
 
@@ -114,33 +114,33 @@ def manifests(paths: Any) -> list[dict[str, str]]:
     if isinstance(paths, str) or not isinstance(paths, Sequence):
         raise AnsibleFilterError(f"manifests: the input has to be a list of paths, not {paths!r}")
     problems: list[str] = []
-    found: dict[str, tuple[Path, str]] = {}
+    sources: dict[str, tuple[Path, str]] = {}
     for number, entry in enumerate(paths, start=1):
         if _is_text(str(entry)):
             name = f"manifest-{number:02d}.yml"
-            found[name] = Path(name), str(entry)
+            sources[name] = Path(name), str(entry)
             continue
-        given = Path(entry)
+        entry_path = Path(entry)
         try:
-            files = _files(given.expanduser())
+            files = _files(entry_path.expanduser())
             if not files:
-                others = f", only {'; '.join(ignored_files([entry]))}" if any(given.expanduser().iterdir()) else ""
-                problems.append(f"{given}: has no file {', '.join(SUFFIXES)}{others}")
+                others = f", only {'; '.join(ignored_files([entry]))}" if any(entry_path.expanduser().iterdir()) else ""
+                problems.append(f"{entry_path}: has no file {', '.join(SUFFIXES)}{others}")
             for path in files:
                 if path.suffix not in SUFFIXES:
                     problems.append(f"{path}: openshift-install reads only files {', '.join(SUFFIXES)}")
-                if path.name in found:
-                    problems.append(f"{path}: has the same name as {found[path.name][0]}")
-                found[path.name] = path, path.read_text(encoding="utf-8")
+                if path.name in sources:
+                    problems.append(f"{path}: has the same name as {sources[path.name][0]}")
+                sources[path.name] = path, path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             problems.append(
-                f"{given}: cannot be read: {problem}. An entry of openshift_manifests is a path on the controller, or the text itself"
+                f"{entry_path}: cannot be read: {problem}. An entry of openshift_manifests is a path on the controller, or the text itself"
             )
-    for path, text in found.values():
+    for path, text in sources.values():
         problems.extend(_problems(path, text))
     if problems:
         raise AnsibleFilterError(together("The manifests cannot be used", problems))
-    return [{"name": name, "content": text} for name, (_path, text) in found.items()]
+    return [{"name": name, "content": text} for name, (_path, text) in sources.items()]
 
 
 class FilterModule:

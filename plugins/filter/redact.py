@@ -72,8 +72,8 @@ from ..plugin_utils.programs.redaction import Redactor, secrets_in, secrets_of_s
 
 def redact(value: Any, secrets: Any = (), settings: Any = (), limit: int = 4000) -> Any:
     """Return the value without its secrets; raises AnsibleFilterError when ``secrets`` or ``settings`` is no list."""
-    for name, given in (("secrets", secrets), ("settings", settings)):
-        if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+    for name, values in (("secrets", secrets), ("settings", settings)):
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
             raise AnsibleFilterError(f"redact: {name} has to be a list")
     redactor = Redactor(chain(secrets_in(list(secrets)), secrets_of_settings(list(settings))))
     if not isinstance(value, str):

@@ -68,15 +68,15 @@ def function(name: str) -> Callable[..., Any]:
     module = import_module(f"{PACKAGE}.{parts[1]}")
     if parts[2] not in module.__all__:
         raise AnsibleFilterError(f"rule: {parts[1]} has no rule {parts[2]}; it has {', '.join(sorted(module.__all__))}")
-    found: Callable[..., Any] = getattr(module, parts[2])
-    return found
+    loaded: Callable[..., Any] = getattr(module, parts[2])
+    return loaded
 
 
 def rule(value: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
     """Return what the rule returns. An error that it expects, and an input of another shape, become an AnsibleFilterError."""
-    found = function(str(name))
+    loaded = function(str(name))
     try:
-        return found(value, *arguments, **options)
+        return loaded(value, *arguments, **options)
     except CollectionError as problem:
         raise AnsibleFilterError(str(problem)) from problem
     except (LookupError, TypeError, AttributeError, ValueError) as problem:

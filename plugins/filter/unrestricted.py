@@ -44,26 +44,26 @@ from ansible.errors import AnsibleFilterError
 
 def restrictions(arguments: Mapping[str, Any]) -> list[str]:
     """Return the options of ansible-playbook that leave hosts, tasks or tags out, as on the command line."""
-    found = []
+    options = []
     if arguments.get("subset"):
-        found.append(f"--limit {arguments['subset']}")
+        options.append(f"--limit {arguments['subset']}")
     tags = list(arguments.get("tags") or ["all"])
     if "all" not in tags:
-        found.append(f"--tags {','.join(tags)}")
+        options.append(f"--tags {','.join(tags)}")
     if arguments.get("skip_tags"):
-        found.append(f"--skip-tags {','.join(arguments['skip_tags'])}")
+        options.append(f"--skip-tags {','.join(arguments['skip_tags'])}")
     if arguments.get("start_at_task"):
-        found.append(f"--start-at-task '{arguments['start_at_task']}'")
+        options.append(f"--start-at-task '{arguments['start_at_task']}'")
     if arguments.get("step"):
-        found.append("--step")
-    return found
+        options.append("--step")
+    return options
 
 
 def unrestricted(pattern: str) -> str:
     """Return the pattern. Raises AnsibleFilterError when the run is restricted."""
-    if found := restrictions(context.CLIARGS):
+    if options := restrictions(context.CLIARGS):
         raise AnsibleFilterError(
-            f"Cannot run with {' '.join(found)}: this playbook compares the whole inventory with the existing devices, and a partial run "
+            f"Cannot run with {' '.join(options)}: this playbook compares the whole inventory with the existing devices, and a partial run "
             "would skip or delete devices. Nothing was changed. Run it again without these options."
         )
     return pattern

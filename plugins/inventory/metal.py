@@ -632,7 +632,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
     def _connection(self) -> tuple[str, str, list[str]]:
         """Return URL, token and projects. Raises AnsibleParserError with all that are missing or malformed."""
         url, token, project = (self._text(option) for option in ("metal_api_url", "metal_api_token", "project_id"))
-        projects = [str(each) for each in self.get_option("project_ids") or []] or ([project] if project else [])
+        projects = [str(identity) for identity in self.get_option("project_ids") or []] or ([project] if project else [])
         problems = []
         if not url:
             problems.append("no API address is set: set metal_api_url or the environment variable METAL_API_URL")
@@ -641,7 +641,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         if not projects:
             problems.append("no project is set: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
         try:
-            projects = [canonical_id(each, ("all",)) for each in projects]
+            projects = [canonical_id(identity, ("all",)) for identity in projects]
         except ValueError as problem:
             problems.append(f"{'project_ids' if self.get_option('project_ids') else 'project_id'} {problem}")
         if problems:
@@ -657,14 +657,14 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
     def _filters(self) -> dict[str, Any]:
         """Return the filters with the types of their documentation. Raises AnsibleParserError for unknown ones."""
-        given = self.get_option("filters") or {}
+        configured = self.get_option("filters") or {}
         lists, texts = ("tag", "metro", "plan", "state", "categories"), ("search", "hostname", "type")
-        unknown = sorted(set(given) - set(lists) - set(texts))
+        unknown = sorted(set(configured) - set(lists) - set(texts))
         if unknown:
             raise AnsibleParserError(together("filters", [f"{name!r} is not one of {', '.join((*lists, *texts))}" for name in unknown]))
-        filters: dict[str, Any] = {name: given[name] for name in texts if given.get(name)}
+        filters: dict[str, Any] = {name: configured[name] for name in texts if configured.get(name)}
         for name in lists:
-            value = given.get(name) or []
+            value = configured.get(name) or []
             filters[name] = [str(item) for item in value] if isinstance(value, (list, tuple)) else [str(value)]
         filters["metro"] = [code.lower() for code in filters["metro"]]
         return filters
@@ -707,8 +707,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
 
         Whether another source defines a host must not depend on the order of the sources.
         """
-        given = [source if "," in source else unfrackpath(source, follow=False) for source in context.CLIARGS.get("inventory") or ()]
-        files = [file for source in given for file in _files(source)]
+        sources = [source if "," in source else unfrackpath(source, follow=False) for source in context.CLIARGS.get("inventory") or ()]
+        files = [file for source in sources for file in _files(source)]
         later = files[files.index(path) + 1 :] if path in files else []
         plain = [file for file in later if "," in file or not _is_dynamic(Path(file))]
         if not plain:
@@ -758,7 +758,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
                 inventory.add_host(name, group=group)
             if compose:
                 self._set_composite_vars(compose, inventory.get_host(name).get_vars(), name, strict=strict)
-                for variable in [each for each in compose if each in host.vars]:
+                for variable in [name for name in compose if name in host.vars]:
                     inventory.set_variable(name, variable, unsafe(host.vars[variable]))
             # Groups are added last, since their expressions can use composed variables.
             if groups:
@@ -773,7 +773,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable, Cacheable):  # type: i
         this = self.inventory.get_host(host)
         before = set(this.groups)
         super()._add_host_to_keyed_groups(keys, variables, host, *more, **further)
-        for group in [each for each in this.groups if each not in before and each.name in self._foreign_groups and this in each.hosts]:
+        for group in [
+            parent for parent in this.groups if parent not in before and parent.name in self._foreign_groups and this in parent.hosts
+        ]:
             group.remove_host(this)
             self._warn(f"host {host!r} is not added to the group {group.name!r} of another inventory source (keyed_groups)")
 

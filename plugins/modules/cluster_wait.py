@@ -328,9 +328,9 @@ def main() -> None:
         module.stages = lambda: stages_of(module.result, module.params["nodes"])
 
         def poll(*, patient: bool) -> list[str]:
-            found = check_condition(client, module.params, machines, objects)
-            module.result.update(found)
-            waiting: list[str] = found["waiting"]
+            state = check_condition(client, module.params, machines, objects)
+            module.result.update(state)
+            waiting: list[str] = state["waiting"]
             return waiting
 
         try:

@@ -99,8 +99,8 @@ def main() -> None:
         client = module.client()
 
         def poll(*, patient: bool) -> list[str]:
-            found, waiting = list_nodes(client, patient=patient, routers=module.params["routers"])
-            module.result["nodes"] = found
+            nodes, waiting = list_nodes(client, patient=patient, routers=module.params["routers"])
+            module.result["nodes"] = nodes
             return waiting
 
         module.wait_for(poll, "Reading of the nodes")

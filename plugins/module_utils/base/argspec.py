@@ -66,9 +66,9 @@ class Options:
         alone = [[name] for name in identities if self.argument_spec.get(name, {}).get("type") == "str"]
         empty: list[str] = []
         for names in [*self.required_one_of, *alone]:
-            given = [name for name in names if params.get(name) is not None]
-            nothing = [name for name in given if _is_empty(params[name])]
-            empty += [name for name in nothing if name not in ATTRIBUTES or nothing == given]
+            present = [name for name in names if params.get(name) is not None]
+            nothing = [name for name in present if _is_empty(params[name])]
+            empty += [name for name in nothing if name not in ATTRIBUTES or nothing == present]
         return [f"{name} is given, but empty: a variable may have been cleared" for name in dict.fromkeys(empty)]
 
     def canonical(self, params: dict[str, Any]) -> list[str]:
@@ -126,7 +126,7 @@ def from_environment(names: Sequence[str]) -> str | None:
 
 
 def _is_empty(value: Any) -> bool:
-    return not any(str(each).strip() for each in (value if isinstance(value, list) else [value]))
+    return not any(str(entry).strip() for entry in (value if isinstance(value, list) else [value]))
 
 
 def _without_own_keys(spec: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -149,7 +149,7 @@ def _canonical(spec: Mapping[str, Mapping[str, Any]], params: dict[str, Any], wh
         elif "identifier" in option:
             try:
                 many = isinstance(value, list)
-                ids = [canonical_id(each, option["identifier"]) for each in (value if many else [value])]
+                ids = [canonical_id(identity, option["identifier"]) for identity in (value if many else [value])]
                 params[name] = ids if many else ids[0]
             except ValueError as problem:
                 problems.append(f"{where}{name} {problem}")

@@ -72,7 +72,7 @@ class MetalError(CollectionError):
         self.errors = list(errors)
         self.request_id = request_id
 
-    def says(self, text: str) -> bool:
+    def mentions(self, text: str) -> bool:
         """Return whether one of the API's error messages contains ``text``, case-insensitive."""
         return any(text.lower() in error.lower() for error in self.errors)
 

@@ -28,8 +28,8 @@ _PROVIDER_ID = re.compile(r"(?:equinixmetal|packet)://(?P<device>[^/]+)")
 
 def device_of_provider_id(provider_id: str) -> str:
     """Return the id of the device in a ``spec.providerID``; empty for that of another provider."""
-    found = _PROVIDER_ID.fullmatch(provider_id)
-    return found["device"] if found else ""
+    match = _PROVIDER_ID.fullmatch(provider_id)
+    return match["device"] if match else ""
 
 
 def recorded_device(node: Any) -> str:

@@ -72,7 +72,7 @@ def _word(value: Any) -> Any:
 
 
 def _texts(value: Any) -> Any:
-    return [each for each in value if _text(each) is not None] if isinstance(value, list) else None
+    return [entry for entry in value if _text(entry) is not None] if isinstance(value, list) else None
 
 
 def _mapping(value: Any) -> Any:
@@ -84,7 +84,7 @@ def _object(value: Any) -> Any:
 
 
 def _objects(value: Any) -> Any:
-    return [_typed(each) for each in value if isinstance(each, dict)] if isinstance(value, list) else None
+    return [_typed(entry) for entry in value if isinstance(entry, dict)] if isinstance(value, list) else None
 
 
 def _fields(kind: Callable[[Any], Any], names: str) -> dict[str, Callable[[Any], Any]]:

@@ -135,14 +135,14 @@ def find_play() -> Play:
     if nearest is None:
         return Play((process(parent),), parent, is_ansible=False)
     command = chain[nearest][1]
-    found = []
-    for each, arguments in chain[nearest:]:
+    members = []
+    for member, arguments in chain[nearest:]:
         if arguments != command:
             break
-        found.append(each)
+        members.append(member)
     # Modules are always started by a fork: one that is alone and has been adopted by init has lost ansible-playbook.
-    adopted = len(found) == 1 and (stat := _stat(found[0].pid)) is not None and stat.parent == 1
-    return Play(tuple(found), parent, orphaned=adopted)
+    adopted = len(members) == 1 and (stat := _stat(members[0].pid)) is not None and stat.parent == 1
+    return Play(tuple(members), parent, orphaned=adopted)
 
 
 # --- this computer ---------------------------------------------------------------------------------------------------------------

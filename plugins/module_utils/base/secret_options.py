@@ -44,14 +44,14 @@ def secret_values(spec: Spec, params: Mapping[str, Any]) -> set[str]:
     All texts and numbers in place of a ``no_log`` option or below it, and where a list or dictionary with such options is expected, what
     came in its place. Each also as it is written in JSON and in Python, since errors quote it so.
     """
-    found: set[str] = set()
+    secrets: set[str] = set()
     for option, value in _given(spec, params):
         if option.get("no_log"):
             # Of an option that takes dictionaries, the keys are names: a pull secret has those of registries.
-            found.update(_texts(value, keys_are_names=option.get("type") in TAKE_DICTIONARIES))
+            secrets.update(_texts(value, keys_are_names=option.get("type") in TAKE_DICTIONARIES))
         elif holds_secrets(option):
-            found.update(_below(option["options"], value))
-    return {form for text in found for form in _forms(text)}
+            secrets.update(_below(option["options"], value))
+    return {form for text in secrets for form in _forms(text)}
 
 
 def unusable(spec: Spec, params: Mapping[str, Any], where: str = "") -> list[str]:
@@ -150,12 +150,12 @@ def _texts(value: Any, *, keys_are_names: bool = False) -> Iterator[str]:
 
 def _forms(text: str) -> set[str]:
     """The text as it is, and as JSON and Python quote it; of an address with a password, the password too."""
-    found = {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
+    forms = {text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
     try:
         password = urlsplit(text).password or ""
     except ValueError:
         password = ""
-    return found | {form for form in (password, unquote(password)) if form}
+    return forms | {form for form in (password, unquote(password)) if form}
 
 
 def _parsed(value: str | bytes) -> Iterator[Any]:

@@ -127,8 +127,10 @@ class ClusterClient:
         bases = [urlsplit(base) for base in self._bases]
         name = self._configuration.tls_server_name or ""
         endpoints = [Endpoint(base.hostname or "", base.port or HTTPS_PORT, name) for base in bases] * number
-        found = presented_certificates(endpoints, seconds=self._timeout)
-        return [f"{each.endpoint.address} port {each.endpoint.port}: {printable(each.problem)}" for each in found if each.problem]
+        servers = presented_certificates(endpoints, seconds=self._timeout)
+        return [
+            f"{server.endpoint.address} port {server.endpoint.port}: {printable(server.problem)}" for server in servers if server.problem
+        ]
 
     # Objects
 
@@ -430,7 +432,7 @@ class ClusterClient:
         path = f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval"
         answer = self._call("PATCH", path, {"fieldManager": FIELD_OWNER}, body)
         status = (answer if isinstance(answer, dict) else {}).get("status") or {}
-        if kind not in {each.get("type") for each in status.get("conditions") or ()}:
+        if kind not in {condition.get("type") for condition in status.get("conditions") or ()}:
             # As a lost answer: whether it had its effect is seen at the next reading.
             raise ClusterUnreachableError(f"{_attempt('PATCH', path)}: the answer does not contain the condition {kind} (PATCH {path})")
 
@@ -594,12 +596,12 @@ def _base(address: str, scheme: str, port: int | None) -> str:
     text = f"[{address}]" if address.count(":") > 1 and not address.startswith("[") else address
     try:
         parts = urlsplit(f"{scheme}://{text}")
-        given = parts.port
+        explicit_port = parts.port
     except ValueError as problem:
         raise CollectionError(f"api_addresses: {address!r} is not an address ({problem}).") from problem
     if not parts.hostname or parts.path or parts.query or parts.username:
         raise CollectionError(f"api_addresses: {address!r} is not an address.")
-    return f"{scheme}://{text}" if given or not port else f"{scheme}://{text}:{port}"
+    return f"{scheme}://{text}" if explicit_port or not port else f"{scheme}://{text}:{port}"
 
 
 def _lines(response: Any, seconds: float) -> Iterator[bytes]:

@@ -76,15 +76,15 @@ class DNSClient:
         """Return the current state of each of these record sets (``name``, ``type``), without answers of a wildcard above a name."""
         parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            answers = [found for part in pool.map(self._find, parts) for found in part]
+            answers = [answer for part in pool.map(self._find, parts) for answer in part]
         answered = list(
-            dict.fromkeys(record["name"] for record, found in zip(records, answers, strict=True) if found.values or found.alias)
+            dict.fromkeys(record["name"] for record, answer in zip(records, answers, strict=True) if answer.values or answer.alias)
         )
         own = dict(zip(answered, self.own(answered), strict=True))
-        return [found if own.get(record["name"]) else Found([]) for record, found in zip(records, answers, strict=True)]
+        return [answer if own.get(record["name"]) else Found([]) for record, answer in zip(records, answers, strict=True)]
 
     def _find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        found = []
+        answers = []
         with self._connected("query the names") as connection:
             for record in records:
                 answer = dns.query.tcp(
@@ -97,17 +97,17 @@ class DNSClient:
                 own = [rrset for rrset in answer.answer if rrset.name == dns.name.from_text(_full(record["name"]))]
                 by_kind = {rrset.rdtype: sorted(rdata.to_text() for rdata in rrset) for rrset in own}
                 values, aliases = by_kind.get(dns.rdatatype.from_text(record["type"]), []), by_kind.get(dns.rdatatype.CNAME, [])
-                found.append(Found(values, "".join(aliases)))
-        return found
+                answers.append(Found(values, "".join(aliases)))
+        return answers
 
     def own(self, names: Sequence[str]) -> list[bool]:
         """Return whether each of these names exists itself, and not only by a wildcard above it."""
-        found: list[bool] = []
+        exists: list[bool] = []
         for first in range(0, len(names), AT_ONCE):
             some = names[first : first + AT_ONCE]
             # Such wildcards are rare: one query for all names.
-            found += [True] * len(some) if self._exist(some) else [self._exist([name]) for name in some]
-        return found
+            exists += [True] * len(some) if self._exist(some) else [self._exist([name]) for name in some]
+        return exists
 
     def _exist(self, names: Sequence[str]) -> bool:
         query = self._update()

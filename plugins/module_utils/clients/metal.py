@@ -391,10 +391,10 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             if attempt:
                 self._sleep(_backoff(attempt))
             pages = [fetch()]
-            found = key or _list_name(pages[0])
-            if "page" in query or found is None:
+            list_name = key or _list_name(pages[0])
+            if "page" in query or list_name is None:
                 return pages[0], _meta(pages[0])
-            name = found
+            name = list_name
             seen = _ids(pages[0], name)
             repeated = False
             while _has_next(pages, name, query.get("per_page")) and not repeated:

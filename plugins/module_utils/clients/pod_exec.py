@@ -103,13 +103,13 @@ def _connected(parts: SplitResult, name: str | None, connection: Connection) -> 
         (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)), connection.connect_timeout
     )
     try:
-        found = connection.tls.wrap_socket(plain, server_hostname=name) if parts.scheme == "https" else plain
+        stream = connection.tls.wrap_socket(plain, server_hostname=name) if parts.scheme == "https" else plain
     except BaseException:
         plain.close()
         raise
-    found.settimeout(connection.timeout)
-    TimeLimit.watch(SimpleNamespace(sock=found))
-    return found
+    stream.settimeout(connection.timeout)
+    TimeLimit.watch(SimpleNamespace(sock=stream))
+    return stream
 
 
 def _output(stream: Any, path: str) -> Execution:

@@ -79,8 +79,8 @@ class Connection:
             request.add_unredirected_header("Host", request.host)
             request.set_proxy(parts.netloc.rpartition("@")[2], "http")
             if parts.username:
-                given = encoded_login(urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or ""))
-                request.add_header("Proxy-Authorization", f"Basic {given}")
+                login = encoded_login(urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or ""))
+                request.add_header("Proxy-Authorization", f"Basic {login}")
         return request
 
 
@@ -137,9 +137,9 @@ class RegistryClient:
         headers = {"Accept": MANIFEST_TYPES}
         for _unused in range(2):
             known = self._authorizations.get(repository, "")
-            given = {**headers, "Authorization": known} if known else headers
+            sent_headers = {**headers, "Authorization": known} if known else headers
             try:
-                return self._tried(method, url, given, limit)
+                return self._tried(method, url, sent_headers, limit)
             except _ChallengedError as challenge:
                 # A token may have expired; the same login again is refused again.
                 renewed = self._authorize(repository, challenge.text)

@@ -89,18 +89,18 @@ class Route53Client:
             return [_found(record, values, aliases) for record in records]
         with self._calling("list the records"):
             pages = self._api.get_paginator("list_resource_record_sets").paginate(HostedZoneId=self._zone_id())
-            for found in (found for page in pages for found in page["ResourceRecordSets"]):
-                name, kind = _name(found["Name"]), found["Type"]
-                given = [each["Value"] for each in found.get("ResourceRecords") or []]
-                if "AliasTarget" in found:
-                    aliases[name] = f"{_name(found['AliasTarget']['DNSName'])} (alias of Route 53)"
-                elif "SetIdentifier" in found:
-                    aliases[name] = f"{' '.join(given)} (routing policy {found['SetIdentifier']})"
+            for record_set in (record_set for page in pages for record_set in page["ResourceRecordSets"]):
+                name, kind = _name(record_set["Name"]), record_set["Type"]
+                stored = [entry["Value"] for entry in record_set.get("ResourceRecords") or []]
+                if "AliasTarget" in record_set:
+                    aliases[name] = f"{_name(record_set['AliasTarget']['DNSName'])} (alias of Route 53)"
+                elif "SetIdentifier" in record_set:
+                    aliases[name] = f"{' '.join(stored)} (routing policy {record_set['SetIdentifier']})"
                 elif kind == "CNAME":
-                    aliases[name] = "".join(given)
+                    aliases[name] = "".join(stored)
                 else:
-                    self._sets[name, kind] = found
-                    values[name, kind] = given
+                    self._sets[name, kind] = record_set
+                    values[name, kind] = stored
         self._aliases = {*aliases}
         return [_found(record, values, aliases) for record in records]
 
@@ -160,8 +160,8 @@ class Route53Client:
         if not self.exists():
             return []
         with self._calling("read the zone"):
-            found = self._api.get_hosted_zone(Id=self._zone_id()).get("DelegationSet") or {}
-        return sorted(found.get("NameServers") or [])
+            delegation = self._api.get_hosted_zone(Id=self._zone_id()).get("DelegationSet") or {}
+        return sorted(delegation.get("NameServers") or [])
 
     def _action(self, change: Mapping[str, Any], ttl: int) -> dict[str, Any]:
         if not change["values"]:
@@ -175,7 +175,7 @@ class Route53Client:
         return {"Action": "UPSERT", "ResourceRecordSet": desired}
 
     def _change(self, batch: Sequence[Mapping[str, Any]]) -> None:
-        names = ", ".join(_name(each["ResourceRecordSet"]["Name"]) for each in batch[:3]) + (" and others" if len(batch) > 3 else "")
+        names = ", ".join(_name(change["ResourceRecordSet"]["Name"]) for change in batch[:3]) + (" and others" if len(batch) > 3 else "")
         with self._calling(f"set {names}"):
             self._api.change_resource_record_sets(HostedZoneId=self._zone_id(), ChangeBatch={"Changes": list(batch)})
 
@@ -184,8 +184,8 @@ class Route53Client:
         with self._calling("find the zone"):
             pages = self._api.get_paginator("list_hosted_zones").paginate()
             zones = [zone for page in pages for zone in page["HostedZones"] if _name(zone["Name"]) == self._name]
-        found = [zone for zone in zones if bool((zone.get("Config") or {}).get("PrivateZone")) == self._private]
-        return [zone for zone in found if not self._id or zone["Id"].rpartition("/")[2] == self._id]
+        matching = [zone for zone in zones if bool((zone.get("Config") or {}).get("PrivateZone")) == self._private]
+        return [zone for zone in matching if not self._id or zone["Id"].rpartition("/")[2] == self._id]
 
     def _zone_id(self) -> str:
         if self._id:
@@ -196,14 +196,14 @@ class Route53Client:
                     f"The hosted zone {self._id} is {_name(zone['Name'])}, not {self._name}. Check zone_id in openshift_dns_route53."
                 )
             return self._id
-        found = self._zones()
+        zones = self._zones()
         kind = "private" if self._private else "public"
-        if not found:
+        if not zones:
             raise CollectionError(
                 f"Route 53 has no {kind} hosted zone {self._name} for these credentials. Create the zone, or set "
                 "create_zone in openshift_dns_route53, or check openshift_dns_zone and zone_private in openshift_dns_route53."
             )
-        ids = [str(zone["Id"]).rpartition("/")[2] for zone in found]
+        ids = [str(zone["Id"]).rpartition("/")[2] for zone in zones]
         if len(ids) > 1:
             raise CollectionError(
                 f"Route 53 has {len(ids)} {kind} hosted zones {self._name}: {', '.join(sorted(ids))}. "
@@ -227,8 +227,8 @@ class Route53Client:
 
 def _found(record: Mapping[str, Any], values: Mapping[Key, list[str]], aliases: Mapping[str, str]) -> Found:
     name = record["name"].rstrip(".").lower()
-    given = {"name": name, "type": record["type"], "values": values.get((name, record["type"]), [])}
-    return Found(normal(given), aliases.get(name, ""))
+    desired = {"name": name, "type": record["type"], "values": values.get((name, record["type"]), [])}
+    return Found(normal(desired), aliases.get(name, ""))
 
 
 def _name(text: str) -> str:

@@ -32,7 +32,7 @@ def joining_machines(
     another device has its host name.
     """
     devices = [{**device, "hostname": str(device["hostname"]).lower()} for device in devices]
-    known_labels = {name.lower(): dict(given) for name, given in (labels or {}).items()}
+    known_labels = {name.lower(): dict(node_labels) for name, node_labels in (labels or {}).items()}
     staying = {device["hostname"] for device in devices if device.get("state") not in DELETING_STATES}
     return [
         {

@@ -72,8 +72,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by k
     def of(device: Device) -> list[str]:
         return node_addresses(device, network, families)
 
-    def all_of(found: Iterable[Device]) -> list[str]:
-        return sorted(address for device in found for address in service_addresses(device, network, families))
+    def all_of(members: Iterable[Device]) -> list[str]:
+        return sorted(address for device in members for address in service_addresses(device, network, families))
 
     named = [device for device in devices if of(device) and (not machines or device["hostname"] in machines)]
     by_role = devices_by_role(named)
@@ -109,8 +109,8 @@ def _ingress(
     members = [*by_role["control_plane"], *by_role["workers"]]
     for state in ("may_run_router",) if balanced else ("router", "may_run_router"):
         names = {node["name"] for node in nodes if node.get(state)}
-        if found := [device for device in members if device["hostname"] in names]:
-            return found
+        if devices := [device for device in members if device["hostname"] in names]:
+            return devices
     if not workers:
         return by_role["workers"] or by_role["control_plane"]
     return [device for device in by_role["workers"] if device["hostname"] in workers]
@@ -137,14 +137,14 @@ def pointer_records(
     ``changes`` (name, type, before) of the addresses themselves: what a host no longer has must not have a PTR record either.
     """
     services = {f"{service}.{cluster}" for service in SERVICES}
-    found: dict[str, list[str]] = {}
+    names_by_address: dict[str, list[str]] = {}
     for record in records:
         for address in record["values"] if record["name"] not in services else []:
-            found.setdefault(ip_address(address).reverse_pointer, []).append(f"{record['name']}.")
+            names_by_address.setdefault(ip_address(address).reverse_pointer, []).append(f"{record['name']}.")
     for change in changes:
         for address in change["before"] if change["type"] in ADDRESS_TYPES and change["name"] not in services else []:
-            found.setdefault(ip_address(address).reverse_pointer, [])
-    return [{"name": name, "type": "PTR", "values": sorted(names)} for name, names in found.items() if is_in_zone(name, zone)]
+            names_by_address.setdefault(ip_address(address).reverse_pointer, [])
+    return [{"name": name, "type": "PTR", "values": sorted(names)} for name, names in names_by_address.items() if is_in_zone(name, zone)]
 
 
 def unresolved(records: Iterable[Mapping[str, Any]], answers: Mapping[str, Collection[str]]) -> list[str]:
@@ -154,9 +154,9 @@ def unresolved(records: Iterable[Mapping[str, Any]], answers: Mapping[str, Colle
     """
     texts = []
     for record in records:
-        found, desired = sorted(answers.get(probe(record["name"]), ())), sorted(record["values"])
-        if desired and found != desired:
-            texts.append(f"{record['name']} resolves to {', '.join(found) or 'nothing'}, and should to {', '.join(desired)}")
+        resolved, desired = sorted(answers.get(probe(record["name"]), ())), sorted(record["values"])
+        if desired and resolved != desired:
+            texts.append(f"{record['name']} resolves to {', '.join(resolved) or 'nothing'}, and should to {', '.join(desired)}")
     return texts
 
 
@@ -248,14 +248,14 @@ def foreign_record(name: str, current: Mapping[Key, Found], owner: Owner, adopta
     The owner is in the TXT record beside it. A record without one, as versions before this rule created them, is the cluster's if all its
     values are ``adoptable``: addresses of the cluster's devices. The same holds where the infraID of this install is unknown.
     """
-    sets = [found for (each, kind), found in current.items() if each == name and kind != "TXT"]
-    values = sorted(value for found in sets for value in found.values)
-    alias = next((found.alias for found in sets if found.alias), "")
+    sets = [record_set for (other, kind), record_set in current.items() if other == name and kind != "TXT"]
+    values = sorted(value for record_set in sets for value in record_set.values)
+    alias = next((record_set.alias for record_set in sets if record_set.alias), "")
     owners = owners_of(current.get((ownership_name(name), "TXT"), Found([])).values)
-    others = [each for each in owners if not owner.owns(each)]
+    others = [name for name in owners if not owner.owns(name)]
     is_adoptable = bool(values) and set(values) <= set(adoptable)
     if others:
-        same = all(each.cluster == owner.cluster for each in others)
+        same = all(name.cluster == owner.cluster for name in others)
         if same and not owner.infra_id and is_adoptable:
             return None
         return Foreign(name, [alias] if alias else values, str(others[0]))

@@ -41,26 +41,26 @@ def find_clusters(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
     Calls: three lists for each project, and one more where a VLAN or a block of the size of a gateway's is a cluster's.
     """
     names = params["names"]
-    found: dict[str, dict[str, list[Result]]] = defaultdict(lambda: {kind: [] for kind in (*KINDS, LOCKS)})
+    clusters: dict[str, dict[str, list[Result]]] = defaultdict(lambda: {kind: [] for kind in (*KINDS, LOCKS)})
     for project in _projects(client, params):
         for kind, result in _belongings(client, project, names):
             for name in tag_values(result["tags"], CLUSTER_TAG):
                 if names is None or name in names:
-                    found[name][kind].append({**result, "project_id": project})
-    for belongings in found.values():
+                    clusters[name][kind].append({**result, "project_id": project})
+    for belongings in clusters.values():
         blocks = [block for block in belongings["ip_reservations"] if (block["quantity"] or 0) >= min(SUBNET_SIZES)]
-        for project in {each["project_id"] for each in (*belongings["virtual_networks"], *blocks)}:
+        for project in {virtual_network["project_id"] for virtual_network in (*belongings["virtual_networks"], *blocks)}:
             belongings["metal_gateways"] += _gateways(client, project, belongings["virtual_networks"], blocks)
     # A requested name is in the result even if the cluster has no objects.
-    return {"clusters": [_cluster(name, found[name]) for name in sorted({*found, *(names or [])})]}
+    return {"clusters": [_cluster(name, clusters[name]) for name in sorted({*clusters, *(names or [])})]}
 
 
 def _projects(client: MetalClient, params: Mapping[str, Any]) -> list[str]:
-    given = params["project_ids"] or [each for each in [params["project_id"]] if each]
-    if not given:
+    project_ids = params["project_ids"] or [identity for identity in [params["project_id"]] if identity]
+    if not project_ids:
         raise CollectionError("No project is set: set project_id, project_ids or the environment variable METAL_PROJECT_ID")
-    if "all" not in given:
-        return list(dict.fromkeys(given))
+    if "all" not in project_ids:
+        return list(dict.fromkeys(project_ids))
     listed = client.read_list("projects", "projects", doing="list the projects")
     return [str(project["id"]) for project in listed if project.get("id")]
 
@@ -87,7 +87,7 @@ def _gateways(
     client: MetalClient, project: str, networks: Iterable[Mapping[str, Any]], blocks: Iterable[Mapping[str, Any]]
 ) -> list[Result]:
     """Return the gateways in these VLANs or with these blocks: a gateway has no tags, and its VLAN may be of another owner."""
-    ours = {each["id"] for each in (*networks, *blocks) if each["project_id"] == project}
+    ours = {network["id"] for network in (*networks, *blocks) if network["project_id"] == project}
     listed = map(Gateway.result, list_gateways(client, {"project_id": project}, f"list the gateways of project {project}"))
     return [{**result, "project_id": project} for result in listed if ours & {result["virtual_network_id"], result["ip_reservation_id"]}]
 

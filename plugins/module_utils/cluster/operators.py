@@ -42,7 +42,7 @@ LEASE_DURATION = timedelta(seconds=40)
 """How long a kubelet's Lease is valid (leaseDurationSeconds of the kubelet, which renews it every ten seconds)."""
 
 
-def since(moment: datetime | None) -> str:
+def since_text(moment: datetime | None) -> str:
     return f" (since {moment.astimezone(UTC):%H:%M:%SZ})" if moment else ""
 
 
@@ -58,7 +58,7 @@ class Condition:
 
     def text(self) -> str:
         """Return its message or reason, and the time of its last transition."""
-        return _words(self.message or self.reason or "no reason given", _LINE) + since(self.since)
+        return _words(self.message or self.reason or "no reason given", _LINE) + since_text(self.since)
 
 
 def _words(text: str, limit: int) -> str:
@@ -106,12 +106,12 @@ def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
     """Return the conditions of an object by type, without malformed ones."""
     status = (obj or {}).get("status")
     listed = status.get("conditions") if isinstance(status, Mapping) else None
-    found = {}
+    by_type = {}
     for item in listed if isinstance(listed, list) else []:
         if isinstance(item, Mapping) and isinstance(item.get("type"), str):
             texts = {key: str(item.get(key) or "") for key in ("status", "reason", "message")}
-            found[item["type"]] = Condition(item["type"], since=time_of(item.get("lastTransitionTime")), **texts)
-    return found
+            by_type[item["type"]] = Condition(item["type"], since=time_of(item.get("lastTransitionTime")), **texts)
+    return by_type
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -158,8 +158,8 @@ def install_complete(view: View) -> list[str]:
 def _pending_version(cluster_version: Mapping[str, Any] | None) -> list[str]:
     if cluster_version is None:
         return ["the cluster version operator has not started"]
-    found = conditions(cluster_version)
-    invalid = found.get("Invalid")
+    status_conditions = conditions(cluster_version)
+    invalid = status_conditions.get("Invalid")
     if invalid and invalid.status == "True":
         raise CollectionError(f"Giving up: the ClusterVersion is invalid: {invalid.text()}")
     texts = []
@@ -168,7 +168,7 @@ def _pending_version(cluster_version: Mapping[str, Any] | None) -> list[str]:
         ("Failing", "False", "is failing"),
         ("Progressing", "False", "is progressing"),
     ):
-        condition = found.get(kind)
+        condition = status_conditions.get(kind)
         # The operator sets Failing only after a first failure.
         if condition is None and kind == "Failing":
             continue
@@ -186,8 +186,8 @@ def pending_operators(operators: Iterable[Mapping[str, Any]], now: datetime, sta
     count = 0
     for operator in operators:
         count += 1
-        name, found = name_of(operator), conditions(operator)
-        available, progressing, degraded = (found.get(kind) for kind in ("Available", "Progressing", "Degraded"))
+        name, status_conditions = name_of(operator), conditions(operator)
+        available, progressing, degraded = (status_conditions.get(kind) for kind in ("Available", "Progressing", "Degraded"))
         if available is None or available.status != "True":
             texts.append(f"operator {name} is not available: {available.text() if available else 'it has not reported'}")
         elif progressing is None or progressing.status != "False":
@@ -212,9 +212,9 @@ def pending_nodes(view: View, names: Iterable[str]) -> list[str]:
         if node is None and request is None:
             texts.append(f"node {name} is not registered")
         elif node is None and request is not None:
-            texts.append(f"node {name} is not registered: its request {request.label} waits for approval{since(request.filed_at)}")
+            texts.append(f"node {name} is not registered: its request {request.label} waits for approval{since_text(request.filed_at)}")
         elif node is not None and not node.ready:
-            texts.append(f"node {printable(name)} is not Ready: {node.message}{since(node.since)}")
+            texts.append(f"node {printable(name)} is not Ready: {node.message}{since_text(node.since)}")
     return texts
 
 
@@ -245,7 +245,7 @@ def nodes_current(view: View) -> list[str]:
     for name, node in sorted(view.nodes.items()):
         heard_at = view.heard_at.get(name)
         if node.ready and (heard_at is None or view.now - heard_at > LEASE_DURATION):
-            texts.append(f"node {printable(name)} is Ready by an old report: its kubelet has not reported{since(heard_at)}")
+            texts.append(f"node {printable(name)} is Ready by an old report: its kubelet has not reported{since_text(heard_at)}")
     return texts if view.nodes else ["no node is registered"]
 
 
@@ -262,9 +262,9 @@ def pools_updated(view: View) -> list[str]:
     """Return the MachineConfigPools that have fewer nodes than expected, or nodes without the pool's newest config."""
     texts = pools_rendered(view)
     for name, least in view.desired_pools.items():
-        status, found = _pool_status(view, name), conditions(view.pools.get(name))
+        status, status_conditions = _pool_status(view, name), conditions(view.pools.get(name))
         present, updated, ready = (_count(status, f"{what}achineCount") for what in ("m", "updatedM", "readyM"))
-        degraded, state = found.get("Degraded"), found.get("Updated")
+        degraded, state = status_conditions.get("Degraded"), status_conditions.get("Updated")
         if degraded and degraded.status == "True":
             texts.append(f"pool {name} is degraded: {degraded.text()}")
         elif present < least:
@@ -351,21 +351,21 @@ def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
     """Return each operator's state as the module returns it."""
     facts = []
     for operator in operators:
-        found = conditions(operator)
+        status_conditions = conditions(operator)
         worst = next(
             (
-                found[kind]
+                status_conditions[kind]
                 for kind, good in (("Available", "True"), ("Degraded", "False"), ("Progressing", "False"))
-                if kind in found and found[kind].status != good
+                if kind in status_conditions and status_conditions[kind].status != good
             ),
             None,
         )
         facts.append(
             {
                 "name": name_of(operator),
-                "available": "Available" in found and found["Available"].status == "True",
-                "progressing": "Progressing" in found and found["Progressing"].status == "True",
-                "degraded": "Degraded" in found and found["Degraded"].status == "True",
+                "available": "Available" in status_conditions and status_conditions["Available"].status == "True",
+                "progressing": "Progressing" in status_conditions and status_conditions["Progressing"].status == "True",
+                "degraded": "Degraded" in status_conditions and status_conditions["Degraded"].status == "True",
                 "message": _words(worst.message, _FIELD) if worst else "",
             }
         )
@@ -376,8 +376,8 @@ def stages_of(result: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]
     """Return the stage of each operator and of the Nodes with these names; none without an answer of the API server."""
     if not result.get("api_answers"):
         return {}
-    found = {f"operator {operator['name']}": _stage(operator) for operator in result["operators"]}
-    return found | {f"node {name}": "Ready" if name in result["ready_nodes"] else "not Ready" for name in names}
+    stages = {f"operator {operator['name']}": _stage(operator) for operator in result["operators"]}
+    return stages | {f"node {name}": "Ready" if name in result["ready_nodes"] else "not Ready" for name in names}
 
 
 def _stage(operator: Mapping[str, Any]) -> str:
@@ -496,11 +496,11 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _states(objects: Iterable[Mapping[str, Any]], devices: Mapping[str, Any]) -> dict[str, NodeState]:
     """Return the Nodes by name. ``devices``: ids by the names of Nodes; a Node that records another device has not joined."""
-    found = {}
+    states = {}
     for state in map(node_state, objects):
         another = of_another_device(state.device_id, str(devices.get(state.name) or ""))
-        found[state.name] = replace(state, ready=False, message=another) if another else state
-    return found
+        states[state.name] = replace(state, ready=False, message=another) if another else state
+    return states
 
 
 def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]]:

@@ -48,7 +48,9 @@ def _subscription(subscription: Object, read: Read) -> Pending | None:
     An unhealthy catalogue is no failure: its pod may just have been started.
     """
     status = mapping(subscription.get("status"))
-    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions")) if each.get("status") == "True"}
+    conditions = {
+        str(condition.get("type")): condition for condition in mappings(status.get("conditions")) if condition.get("status") == "True"
+    }
     reports = [f"{name}: {each.get('message') or each.get('reason') or 'no message'}" for name, each in conditions.items()]
     installed = text(status.get("installedCSV"))
     if not installed:
@@ -68,7 +70,7 @@ def _lvm_cluster(cluster: Object, _read: Read) -> Pending | None:
     state = text(status.get("state")) or "it has reported nothing"
     if state == "Ready":
         return None
-    nodes = [node for each in mappings(status.get("deviceClassStatuses")) for node in mappings(each.get("nodeStatus"))]
+    nodes = [node for device_class in mappings(status.get("deviceClassStatuses")) for node in mappings(device_class.get("nodeStatus"))]
     reports = [
         f"{node.get('node')}: {node.get('status')}{' (' + str(node['reason']) + ')' if node.get('reason') else ''}"
         for node in nodes
@@ -77,8 +79,10 @@ def _lvm_cluster(cluster: Object, _read: Read) -> Pending | None:
     return Pending("; ".join([state, *reports]))
 
 
-def _available(found: Object, _read: Read) -> Pending | None:
-    condition = next((each for each in mappings(mapping(found.get("status")).get("conditions")) if each.get("type") == "Available"), None)
+def _available(current: Object, _read: Read) -> Pending | None:
+    condition = next(
+        (entry for entry in mappings(mapping(current.get("status")).get("conditions")) if entry.get("type") == "Available"), None
+    )
     if condition is None:
         return Pending("it has not reported")
     if condition.get("status") == "True":
@@ -92,7 +96,7 @@ def _registry(config: Object, _read: Read) -> Pending | None:
     The ClusterOperator has no generation: after a change it may still be about the Config before.
     """
     status = mapping(config.get("status"))
-    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
+    conditions = {str(condition.get("type")): condition for condition in mappings(status.get("conditions"))}
     if not conditions or status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
         return Pending("the operator has not read its Config yet")
     reports = [
@@ -139,11 +143,11 @@ class ObjectWatch:
 
     def poll(self, read: Read, *, gives_up: bool) -> list[str]:
         """Return a text for each object that is not ready. With ``gives_up`` a failure that lasts FAILED_FOR_GOOD is an error."""
-        found = [(each, self._read(each, read)) for each in self._objects]
-        pending = [(each, state) for each, state in found if state is not None]
-        self._pending = [each for each, _state in pending]
-        texts = [f"{_title(each)} is not ready: {printable(state.report, _LINE)}" for each, state in pending]
-        failed = [text for text, (_each, state) in zip(texts, pending, strict=True) if state.failed]
+        states = [(reference, self._read(reference, read)) for reference in self._objects]
+        pending = [(reference, state) for reference, state in states if state is not None]
+        self._pending = [reference for reference, _state in pending]
+        texts = [f"{_title(reference)} is not ready: {printable(state.report, _LINE)}" for reference, state in pending]
+        failed = [text for text, (_reference, state) in zip(texts, pending, strict=True) if state.failed]
         if not failed:
             self._failed_since = None
             return texts
@@ -157,10 +161,10 @@ class ObjectWatch:
     def advice(self) -> str:
         """Return the next steps for what was not ready in the last poll."""
         steps = []
-        for each in self._pending:
-            resource = RESOURCES[each["resource"]]
-            within = f"-n {each['namespace']} " if each.get("namespace") else ""
-            steps += [f"Run: oc {within}describe {each['resource']}/{each['name']}", resource.advice.format(**each)]
+        for pending in self._pending:
+            resource = RESOURCES[pending["resource"]]
+            within = f"-n {pending['namespace']} " if pending.get("namespace") else ""
+            steps += [f"Run: oc {within}describe {pending['resource']}/{pending['name']}", resource.advice.format(**pending)]
         return ". ".join(dict.fromkeys(steps))
 
     @staticmethod
@@ -168,8 +172,8 @@ class ObjectWatch:
         plural, _dot, group = reference["resource"].partition(".")
         resource = RESOURCES[reference["resource"]]
         within = f"/namespaces/{quote(reference['namespace'], safe='')}" if reference.get("namespace") else ""
-        found = read(f"/apis/{group}/{resource.version}{within}/{plural}/{quote(reference['name'], safe='')}")
-        return Pending("it does not exist") if found is None else resource.pending(found, read)
+        current = read(f"/apis/{group}/{resource.version}{within}/{plural}/{quote(reference['name'], safe='')}")
+        return Pending("it does not exist") if current is None else resource.pending(current, read)
 
 
 def _title(reference: Mapping[str, str]) -> str:

@@ -75,7 +75,7 @@ class Backup:
         for pod in self._client.etcd_pods():
             spec = mapping(pod.get("spec"))
             node = text(spec.get("nodeName"))
-            images = [text(each.get("image")) for each in mappings(spec.get("containers")) if each.get("name") == CONTAINER]
+            images = [text(container.get("image")) for container in mappings(spec.get("containers")) if container.get("name") == CONTAINER]
             if node in healthy and images and mapping(mapping(pod.get("metadata")).get("labels")).get("app") == "etcd":
                 return node, images[0]
         if healthy:
@@ -123,8 +123,8 @@ class Backup:
         phase = text(status.get("phase"))
         if phase not in ("Succeeded", "Failed"):
             return [f"the backup of etcd on {self._node} runs: pod {NAMESPACE}/{name} is {phase or 'Pending'}"]
-        states = [mapping(mapping(each.get("state")).get("terminated")) for each in mappings(status.get("containerStatuses"))]
-        message = "; ".join(printable(text(each.get("message") or each.get("reason")), 300) for each in states)
+        states = [mapping(mapping(container.get("state")).get("terminated")) for container in mappings(status.get("containerStatuses"))]
+        message = "; ".join(printable(text(entry.get("message") or entry.get("reason")), 300) for entry in states)
         if phase == "Failed":
             raise CollectionError(
                 f"Cannot back up etcd: {SCRIPT} failed on {self._node}: {message or 'no message'}. The log is in the pod"

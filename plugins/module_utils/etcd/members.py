@@ -114,7 +114,7 @@ def read_operator(obj: Mapping[str, Any] | None) -> Operator:
         recorded = mapping(json.loads(text(mapping(metadata.get("annotations")).get(REPLACING)) or "{}"))
     except ValueError:
         recorded = {}
-    conditions = {text(each.get("type")): each for each in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
+    conditions = {text(condition.get("type")): condition for condition in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
     problems = [
         printable(text(condition.get("message"))) or name
         for name, healthy_status in (
@@ -168,14 +168,16 @@ def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes:
 
 def _pods(client: ClusterClient, avoid: str) -> list[str]:
     """Return the names of the etcd pods that are Ready, those on other nodes than ``avoid`` alone if there are any."""
-    found = []
+    pods = []
     for pod in client.etcd_pods():
         metadata, status = mapping(pod.get("metadata")), mapping(pod.get("status"))
-        ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in mappings(status.get("conditions")))
+        ready = any(
+            condition.get("type") == "Ready" and condition.get("status") == "True" for condition in mappings(status.get("conditions"))
+        )
         if mapping(metadata.get("labels")).get("app") == "etcd" and ready and not metadata.get("deletionTimestamp"):
-            found.append((text(metadata.get("name")), text(mapping(pod.get("spec")).get("nodeName"))))
-    others = [name for name, node in found if node != avoid]
-    return sorted(others or [name for name, _node in found])
+            pods.append((text(metadata.get("name")), text(mapping(pod.get("spec")).get("nodeName"))))
+    others = [name for name, node in pods if node != avoid]
+    return sorted(others or [name for name, _node in pods])
 
 
 # Decisions
@@ -263,16 +265,16 @@ class EtcdInfo:
 
     def _etcd(self) -> dict[str, Any]:
         """Return the Etcd resource, without which a replacement in progress would not be seen."""
-        found = self._client.etcd()
-        if found is None:
+        resource = self._client.etcd()
+        if resource is None:
             raise self._pending("the cluster has no resource etcd/cluster of operator.openshift.io")
-        return found
+        return resource
 
     def _unready_nodes(self) -> list[str]:
-        nodes = [each for each in (read_node(obj) for obj in self._client.nodes()) if each.control_plane]
+        nodes = [node for node in (read_node(obj) for obj in self._client.nodes()) if node.control_plane]
         if not nodes:
             raise self._pending("the cluster lists no control plane node")
-        return [each.name for each in nodes if not each.ready]
+        return [node.name for node in nodes if not node.ready]
 
     def _pending(self, reason: str) -> ClusterUnreachableError:
         pending = ClusterUnreachableError(f"Cannot read the etcd members: {reason}")
@@ -316,14 +318,17 @@ class MemberRemoval:
         return []
 
     def _remove(self, members: Sequence[Member]) -> None:
-        member = next((each for each in members if (each.id == self._id if self._id is not None else each.name == self._node)), None)
+        member = next(
+            (candidate for candidate in members if (candidate.id == self._id if self._id is not None else candidate.name == self._node)),
+            None,
+        )
         if member is None:
             self._removed = self._requested
             return
         if member.name not in (self._node, ""):
             raise CollectionError(f"Cannot remove the etcd member {member.id}: it is that of {member.name}, not of {self._node}.")
-        rest = [each for each in members if not each.learner and each.id != member.id]
-        healthy = [each for each in rest if each.healthy]
+        rest = [other for other in members if not other.learner and other.id != member.id]
+        healthy = [other for other in rest if other.healthy]
         if not member.learner and len(healthy) * 2 <= len(rest):
             raise CollectionError(
                 f"Cannot remove the etcd member of {self._node}: of the {len(rest)} members that remain {len(healthy)} are healthy,"
@@ -400,7 +405,7 @@ class ReplacementRecord:
         if operator.replacing.node or self._params["state"] == "suspended":
             return operator.replacing
         node = self._params["node"]
-        member = next((each.id for each in read_members(self._client, avoid=node) if each.name == node), "")
+        member = next((member.id for member in read_members(self._client, avoid=node) if member.name == node), "")
         return Replacement(node, self._params["device"], member)
 
 

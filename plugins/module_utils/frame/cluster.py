@@ -85,7 +85,7 @@ class ClusterModule(ModuleFrame):
             return
         waiter = Waiter.by_options(self.params, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
 
-        def once() -> list[str]:
+        def poll_once() -> list[str]:
             self._assert_kubeconfig_exists(what)
             try:
                 missing = poll(patient=True)
@@ -94,7 +94,7 @@ class ClusterModule(ModuleFrame):
             self._refused_since = None
             return missing
 
-        waiter.until_nothing_pending(once, what)
+        waiter.until_nothing_pending(poll_once, what)
 
     def _assert_kubeconfig_exists(self, what: str) -> None:
         """End the wait of a job that outlived its play: its kubeconfig was deleted with the cluster's files, or by the play."""

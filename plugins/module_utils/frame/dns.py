@@ -127,13 +127,15 @@ class DNSModule(ModuleFrame):
             others = [record for record in requested if record["type"] not in ("A", "AAAA", "TXT")]
             marks = [{"name": ownership_name(record["name"]), "type": "TXT"} for record in others]
             requested = [*to_read(hosts), *others, *marks, *(record for record in requested if record["type"] == "TXT")]
-        current = {(record["name"], record["type"]): found for record, found in zip(requested, client.find(requested), strict=True)}
+        current = {
+            (record["name"], record["type"]): record_set for record, record_set in zip(requested, client.find(requested), strict=True)
+        }
         plan = planned(desired, current, owner, adoptable=self.params["adoptable_values"], takes_foreign=self.params["foreign"] == "take")
         set_names = {record["name"] for record in desired if record["values"]}
         blocking = [foreign for foreign in plan.foreign if foreign.name in set_names]
         if blocking and self.params["foreign"] == "fail":
             raise CollectionError(
-                together(f"Cannot set records in zone {self.params['zone']} that another owner has", [str(each) for each in blocking])
+                together(f"Cannot set records in zone {self.params['zone']} that another owner has", [str(record) for record in blocking])
                 + ". Delete these records, or choose other names."
             )
         aliases = {
@@ -162,7 +164,7 @@ class DNSModule(ModuleFrame):
         self.result.update(
             changed=bool(plan.changes) or creates or deletes,
             records=plan.changes,
-            foreign=[{"name": each.name, "values": each.values, "owner": each.owner} for each in plan.foreign],
+            foreign=[{"name": record.name, "values": record.values, "owner": record.owner} for record in plan.foreign],
             diff=shown(before, after, f"zone {self.params['zone']}"),
         )
 

@@ -139,16 +139,16 @@ class InstallerFiles:
     def _use_own(self) -> None:
         """Use the installer that is given: its version decides, unless a release is given as well."""
         path = os.path.realpath(self.params["path"])
-        found = self._run(path)
+        installer = self._run(path)
         is_any = not self._version or is_channel(self._version, self.params["distribution"])
-        if not is_release(found.version) or not (is_any or found.version == self._version):
+        if not is_release(installer.version) or not (is_any or installer.version == self._version):
             expected = self._version or "a release"
-            raise ReleaseError(f"{self.params['path']} is of version {found.version or 'unknown'}, not of {expected}")
-        self.result.update(version=found.version, digest="", path=path, url="")
-        self._report(found)
+            raise ReleaseError(f"{self.params['path']} is of version {installer.version or 'unknown'}, not of {expected}")
+        self.result.update(version=installer.version, digest="", path=path, url="")
+        self._report(installer)
         if self.params["state"] == "present":
             # With OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE, which only an installer of one's own may have, the architecture is not known.
-            self._verify(path, found, Release(found.version, ""), UNKNOWN)
+            self._verify(path, installer, Release(installer.version, ""), UNKNOWN)
 
     def _resolve(self) -> Release:
         if is_release(self._version):
@@ -182,13 +182,13 @@ class InstallerFiles:
     def _pin(self) -> Pin:
         """Read which release the channel shows and keep it: tomorrow the channel shows another one."""
         url = self._mirror.channel(self._version)
-        found = read_channel(self._get(url).decode("utf-8", "replace"), self._version)
-        if found.problem:
+        release = read_channel(self._get(url).decode("utf-8", "replace"), self._version)
+        if release.problem:
             raise ReleaseError(
-                f"{url} cannot be trusted: {found.problem}. Find out why before you use this mirror, or set version"
+                f"{url} cannot be trusted: {release.problem}. Find out why before you use this mirror, or set version"
                 " (openshift_version) to a release"
             )
-        pin = Pin(self._version, self.params["architecture"], found.version, found.digest)
+        pin = Pin(self._version, self.params["architecture"], release.version, release.digest)
         if not self.check_mode:
             _make_folders(self._directory)
             _write(self._directory / PIN, [pin.text().encode()], 0o600)
@@ -200,9 +200,9 @@ class InstallerFiles:
 
     def _ensure_installer(self, release: Release, path: Path) -> None:
         if path.exists():
-            found = self._run(str(path))
-            self._verify(str(path), found, release)
-            self._report(found)
+            installer = self._run(str(path))
+            self._verify(str(path), installer, release)
+            self._report(installer)
             return
         archive, sha256 = self._find_archive(release)
         if not self.check_mode:
@@ -225,9 +225,9 @@ class InstallerFiles:
         with (path.parent / ".lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if path.exists():
-                found = self._run(str(path))
-                self._verify(archive, found, release)
-                self._report(found)
+                installer = self._run(str(path))
+                self._verify(archive, installer, release)
+                self._report(installer)
             else:
                 self._fetch(release, archive, sha256, path)
         return path
@@ -237,10 +237,10 @@ class InstallerFiles:
             shutil.rmtree(left)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=path.parent) as folder:
             unpacked = self._download(archive, sha256, Path(folder))
-            found = self._run(str(unpacked))
-            self._verify(archive, found, release)
+            installer = self._run(str(unpacked))
+            self._verify(archive, installer, release)
             unpacked.replace(path)
-        self._report(found)
+        self._report(installer)
 
     def _find_archive(self, release: Release) -> tuple[str, str]:
         """Return URL and SHA-256 of the archive for this computer, from checksums whose signature is checked."""
@@ -312,20 +312,20 @@ class InstallerFiles:
             raise ReleaseError(f"Cannot unpack {NAME} from {url}: {problem}") from problem
         return unpacked
 
-    def _verify(self, name: str, found: Installer, release: Release, *also: str) -> None:
+    def _verify(self, name: str, installer: Installer, release: Release, *also: str) -> None:
         """Raise ReleaseError unless this installer is of the release, and for machines of the architecture."""
         fitting = list(dict.fromkeys([go_name(self.params["architecture"]), MULTI]))
-        digest_fits = not release.digest or found.digest == release.digest
-        if found.version == release.version and digest_fits and found.architecture in [*fitting, *also]:
+        digest_fits = not release.digest or installer.digest == release.digest
+        if installer.version == release.version and digest_fits and installer.architecture in [*fitting, *also]:
             return
         expected = f"{release.version}, {release.digest or 'any'} and {' or '.join(fitting)}"
-        reported = f"{found.version or 'unknown'}, {found.digest or 'unknown'} and {found.architecture or 'unknown'}"
+        reported = f"{installer.version or 'unknown'}, {installer.digest or 'unknown'} and {installer.architecture or 'unknown'}"
         raise ReleaseError(
             f"{name} cannot be used: version, digest of its release and architecture should be {expected}, they are {reported}"
         )
 
-    def _report(self, found: Installer) -> None:
-        self.result.update(release_architecture=found.architecture, machine_architectures=machine_architectures(found.architecture))
+    def _report(self, installer: Installer) -> None:
+        self.result.update(release_architecture=installer.architecture, machine_architectures=machine_architectures(installer.architecture))
 
     def _run(self, path: str) -> Installer:
         try:

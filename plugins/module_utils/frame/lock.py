@@ -126,18 +126,18 @@ class LockModule(MetalModule):
     def _break(self, lock: ClusterLock, identity: str) -> None:
         self.result.update(diff=shown({}, {}, f"cluster lock of {lock.run.locked.scope}"), broken_lock=None, lock=None)
         others = lock.others()
-        found = next((other for other in others if other.id == identity), None)
-        if found is None:
+        broken = next((other for other in others if other.id == identity), None)
+        if broken is None:
             if others:
                 wrong = f"Cannot break the lock {identity} of {lock.run.locked.scope}"
                 raise CollectionError(f"{wrong}: there is no such lock. There is {'; '.join(map(str, others))}")
             return
-        about = {"name": lock.run.locked.scope, "run": found.holder.run}
+        about = {"name": lock.run.locked.scope, "run": broken.holder.run}
         diff = shown(about, {}, f"cluster lock of {lock.run.locked.scope}")
-        self.result.update(changed=True, broken_lock=found.result(), diff=diff)
+        self.result.update(changed=True, broken_lock=broken.result(), diff=diff)
         if self.check_mode:
             return
-        settled_at = lock.break_lock(found)
+        settled_at = lock.break_lock(broken)
 
         def wait() -> list[str]:
             left = settled_at - boot_time()

@@ -77,10 +77,10 @@ def gate_with_lock(module: BaseModule) -> Gate:
 
 def run_of(params: Mapping[str, Any]) -> Run | None:
     """Return the run that ``cluster_lock`` names, with this module as one of its modules; None without one."""
-    given = params.get("cluster_lock")
-    if given in (None, "", NO_LOCK):
+    cluster_lock = params.get("cluster_lock")
+    if cluster_lock in (None, "", NO_LOCK):
         return None
-    run = Run.load(given)
+    run = Run.load(cluster_lock)
     run.attach()
     return run
 

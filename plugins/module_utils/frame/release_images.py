@@ -101,8 +101,8 @@ class Registries:
         if inner := first_manifest(manifest):
             manifest = client.manifest(place.repository, inner)
         for digest in layers(manifest):
-            if (found := components(client.blob(place.repository, digest))) is not None:
-                return found
+            if (parts := components(client.blob(place.repository, digest))) is not None:
+                return parts
         raise ImageError(f"{place} is not a release image: it has no release-manifests/image-references")
 
 
@@ -116,18 +116,18 @@ def check(settings: Mapping[str, Any], *, with_components: bool) -> dict[str, An
     sources: Sequence[Mapping[str, Any]] = settings["sources"] or []
     additional = _additional(settings)
     missing = _missing(registries, {RELEASE: release}, sources)
-    found = {RELEASE: release}
+    requested = {RELEASE: release}
     if with_components:
-        lacking = {each.place for each in missing}
+        lacking = {image.place for image in missing}
         having = [place for place in places(release, sources) if place.name not in lacking]
         if having:
             parts = {name: image(text) for name, text in registries.components(having[0]).items()}
             missing += _missing(registries, parts, sources)
-            found |= parts
+            requested |= parts
     missing += _missing_additional(registries, settings, additional)
     return {
-        "images": len(found) + len(additional),
-        "missing": [asdict(each) for each in missing],
+        "images": len(requested) + len(additional),
+        "missing": [asdict(image) for image in missing],
         "messages": sentences(missing),
         "commands": commands(release, missing),
     }
@@ -152,7 +152,7 @@ def _missing_additional(registries: Registries, settings: Mapping[str, Any], add
     missing: list[Missing] = []
     for has_digest, sources in ((True, by_digest), (False, settings.get("tag_sources") or [])):
         requested = {name: each for name, each in additional.items() if bool(each.digest) == has_digest}
-        missing += [replace(each, is_additional=True) for each in _missing(registries, requested, sources)]
+        missing += [replace(image, is_additional=True) for image in _missing(registries, requested, sources)]
     return missing
 
 
@@ -160,7 +160,7 @@ def _missing(registries: Registries, requested: Mapping[str, Image], sources: Se
     asked = [(name, each, place) for name, each in requested.items() for place in places(each, sources)]
     # Clients are created in this thread.
     usable: dict[str, str] = {}
-    for _name, _each, place in asked:
+    for _name, _image, place in asked:
         if place.registry not in usable:
             try:
                 registries.client(place.registry)

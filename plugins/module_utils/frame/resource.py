@@ -98,12 +98,12 @@ class ResourceModule(ModuleFrame):
 
     def _report(self, lifecycle: Lifecycle, *, absent: bool) -> None:
         """Put the object and what was done so far into the result, which an error returns as well."""
-        found = lifecycle.found or lifecycle.old
-        if found is None and not lifecycle.acted and not absent:
+        current = lifecycle.found or lifecycle.old
+        if current is None and not lifecycle.acted and not absent:
             return
         self.result.update(changed=lifecycle.acted, diff=shown(*lifecycle.diff(), lifecycle.resource.title))
-        if found is not None and not absent:
-            self.result[lifecycle.resource.result_key] = lifecycle.resource.result(found)
+        if current is not None and not absent:
+            self.result[lifecycle.resource.result_key] = lifecycle.resource.result(current)
         if lifecycle.duplicates:
             self.result["duplicates"] = lifecycle.duplicates
 

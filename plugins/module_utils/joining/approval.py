@@ -209,7 +209,9 @@ class Joining:
         if self._follow_problem is not None:
             raise self._follow_problem
         if self._failures and not patient:
-            raise CollectionError(together("Cannot answer every certificate request", [each.message for each in self._failures.values()]))
+            raise CollectionError(
+                together("Cannot answer every certificate request", [failure.message for failure in self._failures.values()])
+            )
         return self.pending()
 
     def sleep(self, seconds: float) -> None:
@@ -352,13 +354,13 @@ class Joining:
         if not names:
             return {}
         with ThreadPoolExecutor(_FEW) as pool:
-            found = dict(zip(names, pool.map(self._try_to_read, names), strict=True))
-        for name, node in found.items():
+            nodes = dict(zip(names, pool.map(self._try_to_read, names), strict=True))
+        for name, node in nodes.items():
             if node is None:
                 self._nodes.pop(name, None)
             elif not isinstance(node, ClusterError):
                 self._nodes[name] = node_state(node)
-        return {name: node for name, node in found.items() if isinstance(node, ClusterError)}
+        return {name: node for name, node in nodes.items() if isinstance(node, ClusterError)}
 
     def _try_to_read(self, name: str) -> Mapping[str, Any] | ClusterError | None:
         try:
@@ -471,11 +473,11 @@ class Joining:
 
     def _read_again(self, request: Request) -> None:
         obj = self._client.certificate_request(request.name)
-        found = assess(obj, self._rules) if obj is not None else None
-        if found is None or found.uid != request.uid:
+        verdict = assess(obj, self._rules) if obj is not None else None
+        if verdict is None or verdict.uid != request.uid:
             self._requests.pop(request.uid, None)
-        if found is not None:
-            self._requests[found.uid] = found.seen_before(request if found.uid == request.uid else None)
+        if verdict is not None:
+            self._requests[verdict.uid] = verdict.seen_before(request if verdict.uid == request.uid else None)
 
 
 def _failure(verdict: Verdict, problem: ClusterError, before: _Failure | None) -> _Failure:

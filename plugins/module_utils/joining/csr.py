@@ -265,17 +265,19 @@ def policy(options: Mapping[str, Any]) -> Policy:
     """Return the policy of a module's options. Raises CollectionError with all problems of the options."""
     problems: list[str] = []
     machines: dict[str, Machine] = {}
-    for number, given in enumerate(options["machines"]):
-        name = str(given.get("name") or "")
+    for number, machine_options in enumerate(options["machines"]):
+        name = str(machine_options.get("name") or "")
         if not _NODE_NAME.fullmatch(name) or len(name) > 253:
             problems.append(f"machines[{number}].name: {shown(name)} is not a node name (lower case letters, digits, hyphens, dots)")
             continue
-        created_at = time_of(given.get("created_at"))
-        if given.get("created_at") and created_at is None:
-            problems.append(f"machines[{number}].created_at: {shown(given['created_at'])} is not a time like 2026-03-01T12:00:00Z")
-        addresses = _addresses(given.get("addresses") or [], f"machines[{number}].addresses", problems)
-        labels = tuple(sorted((str(label), str(value)) for label, value in (given.get("labels") or {}).items()))
-        machine = Machine(name, addresses, created_at, device_id=str(given.get("id") or ""), labels=labels)
+        created_at = time_of(machine_options.get("created_at"))
+        if machine_options.get("created_at") and created_at is None:
+            problems.append(
+                f"machines[{number}].created_at: {shown(machine_options['created_at'])} is not a time like 2026-03-01T12:00:00Z"
+            )
+        addresses = _addresses(machine_options.get("addresses") or [], f"machines[{number}].addresses", problems)
+        labels = tuple(sorted((str(label), str(value)) for label, value in (machine_options.get("labels") or {}).items()))
+        machine = Machine(name, addresses, created_at, device_id=str(machine_options.get("id") or ""), labels=labels)
         # If two devices have one host name, neither may join, but all other machines may.
         machines[name] = machine if machines.get(name, machine) == machine else replace(machine, ambiguous=True)
     additional = _addresses(options.get("additional_addresses") or [], "additional_addresses", problems)
@@ -301,13 +303,13 @@ def policy(options: Mapping[str, Any]) -> Policy:
 
 
 def _addresses(texts: Iterable[Any], where: str, problems: list[str]) -> frozenset[Address]:
-    found: set[Address] = set()
+    addresses: set[Address] = set()
     for text in texts:
         try:
-            found.add(ipaddress.ip_address(str(text)))
+            addresses.add(ipaddress.ip_address(str(text)))
         except ValueError:
             problems.append(f"{where}: {shown(text)} is not an IP address")
-    return frozenset(found)
+    return frozenset(addresses)
 
 
 def pending_client_requests(objects: Iterable[Any]) -> dict[str, Request]:
@@ -775,8 +777,8 @@ def alarms(verdicts: Iterable[Verdict], rules: Policy) -> list[Alarm]:
             continue
         if verdict.is_admitted or (request.state == "pending" and not request.fault):
             asked.setdefault(request.node, []).append(verdict)
-    ordered = {node: tuple(sorted(found, key=lambda verdict: verdict.request.order)) for node, found in asked.items()}
-    return [Alarm(node, found) for node, found in ordered.items() if _with_another_key(found)]
+    ordered = {node: tuple(sorted(requests, key=lambda verdict: verdict.request.order)) for node, requests in asked.items()}
+    return [Alarm(node, requests) for node, requests in ordered.items() if _with_another_key(requests)]
 
 
 def _with_another_key(ordered: Iterable[Verdict]) -> bool:

@@ -55,10 +55,10 @@ class Notices:
         self, verdicts: Sequence[Verdict], answered: Iterable[Verdict], alarms: Sequence[Alarm], problems: Mapping[str, str]
     ) -> list[Notice]:
         """Return the notices that were not shown yet. ``answered``: CSRs approved and denied here; ``problems``: errors by subject."""
-        found = [*self._approvals(answered), *self._refusals(verdicts), *self._alarms(alarms)]
-        found += [Notice("warning", text) for subject, text in problems.items() if self._is_new("problem", subject)]
+        notices = [*self._approvals(answered), *self._refusals(verdicts), *self._alarms(alarms)]
+        notices += [Notice("warning", text) for subject, text in problems.items() if self._is_new("problem", subject)]
         self._is_first = False
-        return found
+        return notices
 
     def _is_new(self, kind: str, subject: str, limit: int = LIMIT) -> bool:
         shown, key = self._shown.setdefault(kind, set()), hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -79,7 +79,7 @@ class Notices:
     def _refusals(self, verdicts: Sequence[Verdict]) -> list[Notice]:
         became: dict[Decision, str] = {"refuse": "stays pending", "deny": "is to be denied" if self._read_only else "is denied"}
         refused = [verdict for verdict in verdicts if verdict.decision in became]
-        found = [
+        refusals = [
             Notice(
                 "warning",
                 f"certificate request {verdict.request.label} for node '{printable(verdict.request.node, _TEXT_LIMIT // 4)}'"
@@ -89,9 +89,9 @@ class Notices:
             if self._is_new_refusal(verdict)
         ]
         if len(refused) > self._refused:
-            found.append(Notice("warning", f"{len(refused)} certificate requests are refused by now, see refused in the result"))
+            refusals.append(Notice("warning", f"{len(refused)} certificate requests are refused by now, see refused in the result"))
             self._refused = 2 * len(refused)
-        return found
+        return refusals
 
     def _is_new_refusal(self, verdict: Verdict) -> bool:
         subject, node = f"{verdict.request.uid} {verdict.reason}", verdict.request.node

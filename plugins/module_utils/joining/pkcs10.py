@@ -184,14 +184,14 @@ def _read_strictly(der: bytes) -> Content:
 
 
 def _subject(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found: dict[bytes, list[str]] = {OID_ORGANIZATION: [], OID_COMMON_NAME: []}
+    values: dict[bytes, list[str]] = {OID_ORGANIZATION: [], OID_COMMON_NAME: []}
     names = _Der(data, "the subject")
     while names.more():
         one = _Der(names.take(_SET), "the subject")
         pair = _Der(one.take(_SEQUENCE), "the subject")
         one.end()
         oid = pair.take(_OID)
-        if oid not in found:
+        if oid not in values:
             raise MalformedRequest("its subject has more than organization and common name")
         kind = pair.tag()
         if kind not in (_UTF8, _PRINTABLE):
@@ -203,8 +203,8 @@ def _subject(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if kind == _PRINTABLE and not _PRINTABLE_STRING.fullmatch(text):
             raise MalformedRequest(f"its subject has characters a PrintableString may not have: {shown(text)}")
         pair.end()
-        found[oid].append(text)
-    return tuple(found[OID_ORGANIZATION]), tuple(found[OID_COMMON_NAME])
+        values[oid].append(text)
+    return tuple(values[OID_ORGANIZATION]), tuple(values[OID_COMMON_NAME])
 
 
 def _attributes(data: bytes) -> tuple[tuple[str, ...], tuple[Address, ...]]:

@@ -143,13 +143,13 @@ class LockStore:
         doing = f"choose a metro for {self._title}"
         devices = self._client.read_list(f"projects/{self._project}/devices", "devices", doing=doing)
         ours = [device for device in devices if set(ownership) <= set(device.get("tags") or [])]
-        found = next((code for device in (*ours, *devices) if (code := metro_code(device))), None)
-        if found is None:
+        first_code = next((code for device in (*ours, *devices) if (code := metro_code(device))), None)
+        if first_code is None:
             metros = self._client.read_list("locations/metros", "metros", doing=doing)
-            found = next((code for metro in metros if isinstance(code := metro.get("code"), str)), None)
-        if found is None:
+            first_code = next((code for metro in metros if isinstance(code := metro.get("code"), str)), None)
+        if first_code is None:
             raise CollectionError(f"Cannot create {self._title}: the API lists no metro. Set the option metro")
-        return found
+        return first_code
 
     def read(self, identity: str) -> Lock | None:
         try:
@@ -256,12 +256,12 @@ class ClusterLock:
 
     def _check(self) -> None:
         self._checked = self._now()
-        found = self._store.read(self._id)
-        if found is None or found.holder.run != self.run.holder.run:
+        lock = self._store.read(self._id)
+        if lock is None or lock.holder.run != self.run.holder.run:
             self._lose("its lock object is gone")
-        self._held = found
+        self._held = lock
         if self._left() <= 0:
-            self._lose(f"it expired at {time_text(found.expires)}")
+            self._lose(f"it expired at {time_text(lock.expires)}")
 
     def _renew_if_due(self) -> None:
         held = self._held
@@ -287,14 +287,14 @@ class ClusterLock:
     def release(self) -> bool:
         """Delete this run's lock objects; return whether there was one."""
         with self._mutex:
-            found = {self.run.lock} if self.run.lock else set()
+            identities = {self.run.lock} if self.run.lock else set()
             if self.run.unsure:
-                found |= {lock.id for lock in self._store.locks() if lock.holder.run == self.run.holder.run}
-            for identity in found:
+                identities |= {lock.id for lock in self._store.locks() if lock.holder.run == self.run.holder.run}
+            for identity in identities:
                 self._store.delete(identity)
             self._id, self._held = "", None
             self.run.note_lock("", unsure=False)
-            return bool(found)
+            return bool(identities)
 
     # Acquiring the lock
 
@@ -326,9 +326,9 @@ class ClusterLock:
 
         Returns what the run waits for that ends by itself, the locks of other live runs, and the decision.
         """
-        began, found = self._now(), self._store.locks()
-        mine = [lock for lock in found if lock.holder.run == self.run.holder.run]
-        waiting, alive = self._sort([lock for lock in found if lock not in mine])
+        began, locks = self._now(), self._store.locks()
+        mine = [lock for lock in locks if lock.holder.run == self.run.holder.run]
+        waiting, alive = self._sort([lock for lock in locks if lock not in mine])
         for lock in [lock for lock in mine if (lock.expires or 0.0) - self._store.latest_now() < self._needed]:
             self._store.delete(lock.id)
             mine.remove(lock)
@@ -365,7 +365,7 @@ class ClusterLock:
             return self._store.create(lock, locked_scope.tags, locked_scope.metro)
 
         def find() -> Found | None:
-            return next((each for each in self._store.networks() if lock_of_network(each).holder.run == self.run.holder.run), None)
+            return next((network for network in self._store.networks() if lock_of_network(network).holder.run == self.run.holder.run), None)
 
         # A create whose answer was lost may still take effect later. release() then searches for the lock object, and after a kill the next
         # run does, which must not search before the object can be there.
@@ -406,8 +406,8 @@ class ClusterLock:
 
     def own(self) -> Lock | None:
         """Return this run's lock, if it has one that has not expired."""
-        found = [self._store.read(self.run.lock)] if self.run.lock else self._store.locks() if self.run.unsure else []
-        mine = [lock for lock in found if lock and lock.holder.run == self.run.holder.run and not self._has_expired(lock)]
+        locks = [self._store.read(self.run.lock)] if self.run.lock else self._store.locks() if self.run.unsure else []
+        mine = [lock for lock in locks if lock and lock.holder.run == self.run.holder.run and not self._has_expired(lock)]
         return mine[0] if mine else None
 
     def is_over(self, lock: Lock) -> bool:

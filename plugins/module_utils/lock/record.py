@@ -59,7 +59,7 @@ def decide(run: str, runs: Collection[str]) -> Decision:
     Of several runs that created their lock objects at the same time, the one with the smallest id waits (STAY) until the others have
     deleted theirs (RETREAT). So one of them gets the lock without a second round.
     """
-    others = {each for each in runs if each != run}
+    others = {other for other in runs if other != run}
     if run not in runs:
         return Decision.BLOCKED if others else Decision.CREATE
     if not others:

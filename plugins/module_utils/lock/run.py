@@ -182,15 +182,15 @@ def remains_of(holder: Holder) -> Remains | None:
 
 def ended_runs(locked: Locked) -> list[Run]:
     """Return the runs that ended on this computer without deleting their lock object of this scope, or that may have left one."""
-    found = []
+    ended = []
     for path in sorted(runs_folder().glob("*.json")):
         # The file of a run that releases its lock now, or no file of a run.
         with suppress(CollectionError):
             run = Run.load(path)
             is_of_scope = (run.locked.scope, run.locked.project) == (locked.scope, locked.project)
             if is_of_scope and (run.lock or run.unsure) and remains_of(run.holder) is not None:
-                found.append(run)
-    return found
+                ended.append(run)
+    return ended
 
 
 def runs_folder() -> Path:
@@ -198,12 +198,12 @@ def runs_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"equinix_metal.openshift-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as problem:
         raise CollectionError(
             f"Cannot create the folder {folder}: {problem.strerror}. Set TMPDIR to a folder that you can write to"
         ) from problem
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise CollectionError(f"Cannot use {folder}: other users have access to it. Remove it, or set TMPDIR to a private folder")
     return folder
 

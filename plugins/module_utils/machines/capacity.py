@@ -48,11 +48,11 @@ def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, o
         raise
     # Quantities come back as numbers or as text (vendor's OpenAPI text says text, clients saw numbers).
     known = {_question(server): server.get("available") for server in mappings(answer.get("servers"))}
-    found = []
+    answers = []
     for server in asked:
         available = known.get(_question(server))
-        found.append({**server, "available": available if isinstance(available, bool) else None})
-    return found
+        answers.append({**server, "available": available if isinstance(available, bool) else None})
+    return answers
 
 
 def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def out_of_stock(error: CollectionError) -> bool:
     "There aren't available servers in that metro", "No available servers with plan ...", "... has no provisionable ... servers matching
     your criteria" (public issue threads).
     """
-    return isinstance(error, ValidationError) and (error.says("available servers") or error.says("has no provisionable"))
+    return isinstance(error, ValidationError) and (error.mentions("available servers") or error.mentions("has no provisionable"))
 
 
 def capacity_with_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from ..metal.objects import (
 )
 from ..metal.resource import Resource, create_once, delete_once, is_gone, still_exists
 from .capacity import ask_capacity, unavailable
-from .operation import BEGINNING, Operation, oldest_first, operation_tags, since, under_way, without_operation_tags
+from .operation import BEGINNING, Operation, events_after, oldest_first, operation_tags, under_way, without_operation_tags
 
 if TYPE_CHECKING:
     from ..clients.metal import MetalClient
@@ -283,8 +283,8 @@ def _names(item: Any) -> set[str]:
 
 def metros_of(params: Mapping[str, Any]) -> list[str]:
     """Return the metros of the options, in order of preference and lower case; ``any`` may be among them."""
-    given = params.get("metro") or []
-    return [metro.lower() for metro in ([given] if isinstance(given, str) else given) if metro.strip()]
+    value = params.get("metro") or []
+    return [metro.lower() for metro in ([value] if isinstance(value, str) else value) if metro.strip()]
 
 
 def _asked_metro(params: Mapping[str, Any]) -> str | list[str] | None:
@@ -334,8 +334,8 @@ def creation_problems(params: Mapping[str, Any]) -> list[str]:
     if params.get("hardware_reservation_id") not in (None, "", "next-available"):
         # The hardware has a plan and a metro (vendor's OpenAPI text).
         needed = ["hostname", "operating_system"]
-    given = {**params, "metro": metros_of(params)}
-    missing = [name for name in needed if not given.get(name)]
+    options = {**params, "metro": metros_of(params)}
+    missing = [name for name in needed if not options.get(name)]
     problems = [f"to create it, {' and '.join(missing)} must be given"] if missing else []
     if "_" in (params.get("hostname") or ""):
         problems.append("hostname has an underscore, which the API does not accept")
@@ -418,7 +418,7 @@ class Device(Resource):
     def find_by_id(self) -> Found | None:
         identity = self.params["id"]
         try:
-            found = self.client.read(f"devices/{identity}", doing=f"read device {identity}")
+            current = self.client.read(f"devices/{identity}", doing=f"read device {identity}")
         except MetalError as error:
             if not is_gone(error):
                 raise
@@ -427,9 +427,9 @@ class Device(Resource):
             raise CollectionError(
                 f"Device {identity} does not exist. To create a device, set hostname and leave id out", error.details
             ) from error
-        if not self._owned(found):
+        if not self._owned(current):
             raise CollectionError(f"Cannot change device {identity}: it does not have the tags {', '.join(self.ownership_tags)}")
-        return found
+        return current
 
     def among(self, devices: Iterable[Found]) -> Found | None:
         """Return the device that the options name. Raises CollectionError for several, and for one of another owner."""
@@ -484,19 +484,19 @@ class Device(Resource):
     def _owned(self, device: Found) -> bool:
         return set(self.ownership_tags) <= set(texts(device.get("tags")))
 
-    def complete(self, found: Found) -> Found:
+    def complete(self, current: Found) -> Found:
         """Return the device with its userdata, if that is compared, and set which attributes are immutable.
 
         An answer may leave userdata out. The operating system can be changed as long as a reinstallation is pending.
         """
         changeable = {"spot_instance"} if self.params.get("spot_instance") is False else set()
-        if self._operation and self._operation.kind == "reinstall" and not self._is_done(found):
+        if self._operation and self._operation.kind == "reinstall" and not self._is_done(current):
             changeable.add("operating_system")
         self.immutable = {name: remedy for name, remedy in IMMUTABLE.items() if name not in changeable}
-        if self.params.get("userdata") is None or "userdata" in found:
-            return found
-        answer = self.client.read(f"devices/{found['id']}/userdata", doing=f"read the userdata of {self.title}")
-        return {**found, "userdata": answer.get("userdata")}
+        if self.params.get("userdata") is None or "userdata" in current:
+            return current
+        answer = self.client.read(f"devices/{current['id']}/userdata", doing=f"read the userdata of {self.title}")
+        return {**current, "userdata": answer.get("userdata")}
 
     # compare
 
@@ -563,7 +563,7 @@ class Device(Resource):
                 return self._order()
             except ValidationError as error:
                 # The two refusals and their texts (terraform-provider-equinix matches them).
-                taken = error.says("no available hardware reservations") or error.says("not provisionable")
+                taken = error.mentions("no available hardware reservations") or error.mentions("not provisionable")
                 if not taken or not self.params.get("hardware_reservation_id"):
                     raise
                 free, texts = self._reserved_hardware()
@@ -649,13 +649,13 @@ class Device(Resource):
             current = self.client.write_one("PUT", path, {"tags": operation.done(tags)}, doing=doing)
         return self.complete(current)
 
-    def _tags_to_send(self, found: Found, changes: Mapping[str, Any]) -> list[str]:
+    def _tags_to_send(self, device: Found, changes: Mapping[str, Any]) -> list[str]:
         """Return the desired tags with the current operation tags. Raises CollectionError when the API returns no tags."""
-        if not isinstance(found.get("tags"), list):
+        if not isinstance(device.get("tags"), list):
             raise CollectionError(
                 f"Cannot change the tags of {self.title}: the API returned no current tags, which may include operation tags to keep"
             )
-        current = texts(found["tags"])
+        current = texts(device["tags"])
         return [*device_tags(self.params, self.ownership_tags), *operation_tags(current)] if "tags" in changes else current
 
     # Two runs that order the same device at once: the cluster lock prevents it; this is for runs without a lock.
@@ -684,20 +684,20 @@ class Device(Resource):
 
     # operations
 
-    def _is_done(self, found: Found) -> bool:
-        return self._operation is not None and self._operation.is_done(texts(found.get("tags")))
+    def _is_done(self, current: Found) -> bool:
+        return self._operation is not None and self._operation.is_done(texts(current.get("tags")))
 
-    def _events(self, found: Found) -> list[dict[str, Any]]:
-        return self.client.read_list(f"devices/{found['id']}/events", "events", doing=f"read the events of {self.title}")
+    def _events(self, current: Found) -> list[dict[str, Any]]:
+        return self.client.read_list(f"devices/{current['id']}/events", "events", doing=f"read the events of {self.title}")
 
-    def _was_accepted(self, found: Found, operation: Operation) -> bool:
+    def _was_accepted(self, current: Found, operation: Operation) -> bool:
         """Return whether the API has accepted the operation, going by the device and its events.
 
         Raises CollectionError when the events do not show it.
         """
-        if operation.kind == "reinstall" and state_of(found) == "reinstalling":
+        if operation.kind == "reinstall" and state_of(current) == "reinstalling":
             return True
-        news = since(self._events(found), str(self._newest_before))
+        news = events_after(self._events(current), str(self._newest_before))
         if news is None:
             raise CollectionError(
                 f"Cannot determine whether the {operation.kind} {operation.word} of {self.title} was requested: the API does not list event"
@@ -705,26 +705,26 @@ class Device(Resource):
             )
         return operation.is_confirmed_by(news)
 
-    def _request(self, found: Found, operation: Operation) -> None:
+    def _request(self, device: Found, operation: Operation) -> None:
         """Request the operation; after a lost answer check whether it was accepted before another request."""
         body: dict[str, Any] = {"type": operation.kind}
         if operation.kind == "reinstall":
             names = ["operating_system", "deprovision_fast", "preserve_data"]
-            if (self.params.get("operating_system") or inner(found, "operating_system", "slug")) == "custom_ipxe":
+            if (self.params.get("operating_system") or inner(device, "operating_system", "slug")) == "custom_ipxe":
                 names.append("ipxe_script_url")  # accepted with this operating system only (vendor's OpenAPI text)
             body |= {name: self.params[name] for name in names if self.params.get(name) is not None}
 
         def request() -> Found:
             try:
-                self.client.write("POST", f"devices/{found['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
+                self.client.write("POST", f"devices/{device['id']}/actions", body, doing=f"{operation.kind} {self.title}", again=False)
             except ValidationError:
                 # Refused because it is in progress: the answer to the first request was lost, and its effect is visible only now.
                 if find_accepted() is None:
                     raise
-            return found
+            return device
 
         def find_accepted() -> Found | None:
-            current = self.refresh(found)
+            current = self.refresh(device)
             return current if self._was_accepted(current, operation) else None
 
         try:
@@ -733,19 +733,19 @@ class Device(Resource):
             # This run does not request it again; the next run finds its effect.
             raise MetalError(error.message, **error.details) from error
 
-    def _operating(self, found: Found) -> list[str]:
+    def _operating(self, current: Found) -> list[str]:
         """Return what is pending until the operation is complete: the device's state shows a reinstallation, events a power operation."""
-        if self._over or self._operation is None or not self._is_done(found) or not self.params.get("wait"):
+        if self._over or self._operation is None or not self._is_done(current) or not self.params.get("wait"):
             return []
         # Only the run that requested it knows the newest event before it.
         asked = self._newest_before is not None
         if self._operation.kind != "reinstall" or asked:
-            events = self._events(found)
-            news = since(events, self._newest_before) or [] if self._newest_before else oldest_first(events)
+            events = self._events(current)
+            news = events_after(events, self._newest_before) or [] if self._newest_before else oldest_first(events)
             event = under_way(news) if self._operation.kind != "reinstall" else None
             if event is not None or (asked and not self._begun and not self._operation.is_confirmed_by(news)):
                 progress = (event or {}).get("body") or "not started yet"
-                return [f"{self._operation.kind} of {found.get('hostname') or found.get('id')} is pending: {progress}"]
+                return [f"{self._operation.kind} of {current.get('hostname') or current.get('id')} is pending: {progress}"]
         self._over = True
         return []
 
@@ -769,12 +769,12 @@ class Device(Resource):
         self._begun = self._begun or (self._newest_before is not None and state_of(current) == "reinstalling")
         return self._operating(current) if state_of(current) in ready else [state_text(current)]
 
-    def _fail_if_failed(self, found: Found) -> None:
-        if found.get("state") == "failed":
-            raise failed(self.client, found)
-        if self.is_deleting(found):
-            raise CollectionError(f"{self.title} ({found.get('id')}) is being deleted by another client. Run again when it is deleted")
-        if self._operation and self._operation.kind == "reboot" and state_of(found) == "inactive" and not self._is_done(found):
+    def _fail_if_failed(self, current: Found) -> None:
+        if current.get("state") == "failed":
+            raise failed(self.client, current)
+        if self.is_deleting(current):
+            raise CollectionError(f"{self.title} ({current.get('id')}) is being deleted by another client. Run again when it is deleted")
+        if self._operation and self._operation.kind == "reboot" and state_of(current) == "inactive" and not self._is_done(current):
             raise CollectionError(f"Cannot reboot {self.title}: it is powered off. Switch it on instead (power_state=on)")
 
     # state=absent
@@ -805,27 +805,27 @@ def state_text(device: Found) -> str:
     return f"{device.get('hostname') or device.get('id')} is {state_of(device)}{progress}{last}"
 
 
-def delete_device(client: MetalClient, found: Found, *, force: bool = False) -> list[str]:
+def delete_device(client: MetalClient, current: Found, *, force: bool = False) -> list[str]:
     """Request the deletion of a device; returns what blocks it, empty when the device is deleted or being deleted.
 
     ``force``: detach storage that is still attached (vendor's OpenAPI text).
     Raises CollectionError when the API refuses it permanently.
     """
-    name = f"{found.get('hostname')} ({found.get('id')})"
+    name = f"{current.get('hostname')} ({current.get('id')})"
     try:
         params = {"force_delete": True} if force else None
-        delete_once(client, f"devices/{found['id']}", doing=f"delete device {name}", is_deleting=_is_deleting, params=params)
+        delete_once(client, f"devices/{current['id']}", doing=f"delete device {name}", is_deleting=_is_deleting, params=params)
     except (NotFoundError, StillExistsError) as error:
         return [error.message]
     except ValidationError as error:
         # The API's texts: "Cannot delete a device while it is provisioning", "Cannot delete a locked item".
-        if error.says("provisioning"):
-            return [f"{found.get('hostname')} is {found.get('state')} and cannot be deleted before it is active"]
+        if error.mentions("provisioning"):
+            return [f"{current.get('hostname')} is {current.get('state')} and cannot be deleted before it is active"]
         raise
     except DeniedError as error:
         # A token that may read the device but not delete it is an error at once.
-        doing = f"check whether device {found.get('hostname')} is gone"
-        if not is_gone(error) or still_exists(client, f"devices/{found['id']}", doing=doing, is_deleting=_is_deleting):
+        doing = f"check whether device {current.get('hostname')} is gone"
+        if not is_gone(error) or still_exists(client, f"devices/{current['id']}", doing=doing, is_deleting=_is_deleting):
             raise
     return []
 
@@ -842,27 +842,27 @@ def _is_deleting(device: Found) -> bool:
     return state_of(device) in DELETING_STATES
 
 
-def failed(client: MetalClient, found: Found) -> DeviceFailedError:
+def failed(client: MetalClient, current: Found) -> DeviceFailedError:
     """Return the error for a device in the state ``failed``, with its last event."""
     try:
-        events = client.read_list(f"devices/{found['id']}/events", "events", doing="read the device's events")
+        events = client.read_list(f"devices/{current['id']}/events", "events", doing="read the device's events")
     except MetalError:
         # The device has a list of its own; the error of this read would hide the one to report.
-        events = [dict(event) for event in mappings(found.get("provisioning_events"))]
+        events = [dict(event) for event in mappings(current.get("provisioning_events"))]
     last = max((event for event in events if event.get("created_at")), key=lambda event: str(event["created_at"]), default=None)
     reason = f"last event {last.get('body')!r} ({last.get('type')}, {last['created_at']})" if last else "the API returned no event"
     return DeviceFailedError(
-        f"Device {found.get('hostname')} ({found.get('id')}) has failed: {reason}. Delete it (state=absent) and create it again",
-        {"id": found.get("id"), "hostname": found.get("hostname"), "state": "failed", "last_event": (last or {}).get("body")},
+        f"Device {current.get('hostname')} ({current.get('id')}) has failed: {reason}. Delete it (state=absent) and create it again",
+        {"id": current.get("id"), "hostname": current.get("hostname"), "state": "failed", "last_event": (last or {}).get("body")},
     )
 
 
-def vanished(found: Found, error: MetalError) -> DeviceFailedError:
+def vanished(current: Found, error: MetalError) -> DeviceFailedError:
     """Return the error for a device that no longer exists."""
     gone = DeviceFailedError(
-        f"Device {found.get('hostname')} ({found.get('id')}) no longer exists: Equinix Metal deletes devices whose provisioning fails"
-        f" (last state: {found.get('state')}). Run again to order another device",
-        {**error.details, "id": found.get("id"), "hostname": found.get("hostname"), "state": found.get("state")},
+        f"Device {current.get('hostname')} ({current.get('id')}) no longer exists: Equinix Metal deletes devices whose provisioning fails"
+        f" (last state: {current.get('state')}). Run again to order another device",
+        {**error.details, "id": current.get("id"), "hostname": current.get("hostname"), "state": current.get("state")},
     )
     gone.gone = True
     return gone
@@ -888,7 +888,7 @@ def find_devices(
     tags = params["tags"] or []
     if params["ids"] is not None:
         # An id is valid in any project, and an unknown one is an error.
-        listing = [client.read(f"devices/{each}", doing=f"read device {each}") for each in params["ids"]]
+        listing = [client.read(f"devices/{identity}", doing=f"read device {identity}") for identity in params["ids"]]
     else:
         listing = client.read_list(
             f"projects/{params['project_id']}/devices",

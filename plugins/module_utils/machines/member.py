@@ -93,15 +93,15 @@ class Member(Lifecycle):
         """Return whether a device is still to be ordered."""
         return self.error is None and self.action in ("created", "replaced") and not self.acted
 
-    def _compare(self, found: Found, on_drift: str) -> list[str]:
-        self._recognise(found)
-        return super()._compare(found, on_drift)
+    def _compare(self, current: Found, on_drift: str) -> list[str]:
+        self._recognise(current)
+        return super()._compare(current, on_drift)
 
-    def _recognise(self, found: Found) -> None:
+    def _recognise(self, current: Found) -> None:
         """Select the alternative the device is in, the first one if it is in none."""
         for place in self.alternatives if len(self.alternatives) > 1 else ():
             self.put_at(place)
-            if not WHERE & set(differences(self.resource.comparable(found), self.resource.desired())):
+            if not WHERE & set(differences(self.resource.comparable(current), self.resource.desired())):
                 return
         if self.place is not None:
             self.put_at(self.alternatives[0])
@@ -161,14 +161,14 @@ class Member(Lifecycle):
 
     def result(self) -> dict[str, Any]:
         """Return what the module returns under its host name."""
-        found = self.found or {}
+        current = self.found or {}
         return {
-            "id": found.get("id"),
+            "id": current.get("id"),
             "changed": self.acted,
             "action": self.action if self.acted else "none",
             "status": self.status,
-            "metro": metro_code(found) if found else (self.place.metro if self.place else None),
-            "plan": plan_name(found) if found else (self.place.plan if self.place else None),
+            "metro": metro_code(current) if current else (self.place.metro if self.place else None),
+            "plan": plan_name(current) if current else (self.place.plan if self.place else None),
             "replacements": list(self.replacements),
             "duplicates": list(self.duplicates),
             "error": self.error.message if self.error else None,

@@ -68,7 +68,7 @@ def oldest_first(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
     return turned
 
 
-def since(events: Sequence[Mapping[str, Any]], newest_before: str) -> list[Mapping[str, Any]] | None:
+def events_after(events: Sequence[Mapping[str, Any]], newest_before: str) -> list[Mapping[str, Any]] | None:
     """Return the events after ``newest_before``, oldest first; None when that event is not listed."""
     ordered = oldest_first(events)
     if newest_before == NO_EVENT:
@@ -118,8 +118,8 @@ class Operation:
     def newest_before(self, tags: Iterable[str]) -> str | None:
         """Return the id of the newest event before the request, as its tag has it; None without such a tag."""
         prefix = f"{REQUESTED}{self.kind}:{self.word}:"
-        found = [tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)]
-        return next((identity for identity in found if ":" not in identity), None)
+        event_ids = [tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)]
+        return next((identity for identity in event_ids if ":" not in identity), None)
 
     def requested(self, tags: Iterable[str], events: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return these tags and the one to write before the request. ``events``: all events of the device."""

@@ -58,16 +58,16 @@ def metros_of(machines: Iterable[Mapping[str, Any]], devices: Iterable[Mapping[s
     A machine whose device exists is in the metro of that device only. ``devices``: as ``metal_device_info`` returns them.
     """
     existing = {str(device.get("hostname") or "").lower(): str(device["metro"]).lower() for device in devices if device.get("metro")}
-    found: set[str] = set()
+    metros: set[str] = set()
     for machine in machines:
         if (metro := existing.get(str(machine.get("hostname") or "").lower())) is not None:
-            found.add(metro)
+            metros.add(metro)
         else:
             own = Place(str(machine.get("metro") or "").lower(), str(machine.get("plan") or ""))
             # The role load_balancer orders its device in its own metro.
             placement = None if machine.get("role") == "load-balancer" else machine.get("placement")
-            found |= {place.metro for place in alternatives(own, placement)}
-    return sorted(found - {"", "any"})
+            metros |= {place.metro for place in alternatives(own, placement)}
+    return sorted(metros - {"", "any"})
 
 
 def queries(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, Any]]:
@@ -91,14 +91,14 @@ def queries(pools: Sequence[Pool], *, every: bool = False) -> list[dict[str, Any
 
 def capacity_of(answers: Sequence[Mapping[str, Any]]) -> dict[Place, float]:
     """Return the greatest available number of each place, by the answers to :func:`queries`; no limit where there is no answer."""
-    found: dict[Place, float] = {}
+    capacity: dict[Place, float] = {}
     for answer in answers:
         place = Place(answer["metro"], answer["plan"])
         if answer["available"] is None:
-            found[place] = math.inf
+            capacity[place] = math.inf
         else:
-            found[place] = max(found.get(place, 0), answer["quantity"] if answer["available"] else 0)
-    return found
+            capacity[place] = max(capacity.get(place, 0), answer["quantity"] if answer["available"] else 0)
+    return capacity
 
 
 def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place], list[str]]:
@@ -109,9 +109,9 @@ def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place],
     alternative with capacity. Pools with fewer alternatives are assigned first. If then one has no place, others get later alternatives.
     """
     ordered = _by_alternatives(pools)
-    if (found := _search(ordered, capacity, Counter())) is not None:
+    if (assignment := _search(ordered, capacity, Counter())) is not None:
         return {
-            name: place for pool, places in zip(ordered, found, strict=True) for name, place in zip(pool.names, places, strict=True)
+            name: place for pool, places in zip(ordered, assignment, strict=True) for name, place in zip(pool.names, places, strict=True)
         }, []
     left = dict(capacity)
     chosen: dict[str, Place] = {}
@@ -136,24 +136,26 @@ def fill(pools: Sequence[Pool], capacity: Capacity) -> dict[str, Place]:
     fitting = [pool for pool in ordered if _search([pool], capacity, Counter()) is not None]
     steps = Counter[str]()
     results = (_search(fitting, capacity, steps, skips) for skips in range(len(fitting) + 1))
-    found = next((result for result in results if result is not None), [])
-    whole = {name: place for pool, places in zip(fitting, found, strict=False) for name, place in zip(pool.names, places, strict=False)}
+    assignment = next((result for result in results if result is not None), [])
+    whole = {
+        name: place for pool, places in zip(fitting, assignment, strict=False) for name, place in zip(pool.names, places, strict=False)
+    }
     return max(_one_by_one(ordered, capacity, whole), _one_by_one(ordered, capacity, {}), key=len)
 
 
 def _one_by_one(pools: Sequence[Pool], capacity: Capacity, chosen: Mapping[str, Place]) -> dict[str, Place]:
     """Return ``chosen`` and places for the other pools, one after the other; a pool that does not fit as a whole gets a part of them."""
-    found = dict(chosen)
-    left = _without(capacity, list(found.values()))
+    assignment = dict(chosen)
+    left = _without(capacity, list(assignment.values()))
     for pool in pools:
-        if found.keys() & set(pool.names):
+        if assignment.keys() & set(pool.names):
             continue
         places = _spread(pool, left) if pool.spread else _together(pool, left)
         if places is None:
             places = [place for place in pool.alternatives for _each in range(int(min(left.get(place, math.inf), len(pool.names))))]
-        found |= zip(pool.names, places, strict=False)
+        assignment |= zip(pool.names, places, strict=False)
         left = _without(left, places[: len(pool.names)])
-    return found
+    return assignment
 
 
 def _by_alternatives(pools: Sequence[Pool]) -> list[Pool]:
@@ -179,8 +181,8 @@ def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str], skips: i
         if steps["searched"] > SEARCHED:
             return None
         skips_left = skips - (len(places) < len(pool.names))
-        if (found := _search(others, _without(left, places), steps, skips_left)) is not None:
-            return [places, *found]
+        if (assignment := _search(others, _without(left, places), steps, skips_left)) is not None:
+            return [places, *assignment]
     return None
 
 

@@ -120,7 +120,7 @@ class DeviceSet:
     @property
     def first_metro(self) -> str:
         """Return the first metro of the set's options; empty when they have none."""
-        places = [place for each in (*self._given.values(), self._params) for place in (each, *(each.get("placement") or []))]
+        places = [place for value in (*self._given.values(), self._params) for place in (value, *(value.get("placement") or []))]
         return next((metro for place in places for metro in metros_of(place) if metro != "any"), "")
 
     # Options.
@@ -385,8 +385,8 @@ class DeviceSet:
         return [text for member in self.members if not member.settled for text in member.texts]
 
     def _note_duplicates(self, member: Member) -> None:
-        for each in member.duplicates:
-            text = f"{member.key}: another run ordered it as well: {each['kept']} is used, {each['id']} was deleted"
+        for duplicate in member.duplicates:
+            text = f"{member.key}: another run ordered it as well: {duplicate['kept']} is used, {duplicate['id']} was deleted"
             if text not in self.notes:
                 self.notes.append(text)
 
@@ -407,8 +407,8 @@ class DeviceSet:
                 member.error = DeviceFailedError(stopped_text(member.key, event), {"id": device["id"]})
 
         joined = set(self._params["joined"])
-        found = [(member, member.found or {}) for member in self.members if member.error is None]
-        active = [member for member, device in found if device.get("state") == "active" and device["id"] not in joined]
+        devices = [(member, member.found or {}) for member in self.members if member.error is None]
+        active = [member for member, device in devices if device.get("state") == "active" and device["id"] not in joined]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(find, active))
 
@@ -486,11 +486,11 @@ class DeviceSet:
 
     def stages(self) -> dict[str, str]:
         """Return the state of each device; one that was deleted has no device any more, one that could not be ordered none yet."""
-        found = {}
+        stages = {}
         for member in self.members:
             status = member.status
-            found[member.key] = "deleted" if status == "removed" else str((member.found or {}).get("state") or status)
-        return found
+            stages[member.key] = "deleted" if status == "removed" else str((member.found or {}).get("state") or status)
+        return stages
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return (before, after) of the members that change."""

@@ -80,20 +80,20 @@ INCLUDED = {"include": "devices,plan"}
 def _devices(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the devices of a request. The vendor's OpenAPI text calls them instances, its clients devices."""
     listed = request.get("devices") or request.get("instances")
-    found = [device for device in listed if isinstance(device, Mapping)] if isinstance(listed, list) else []
-    return [{**device, "id": reference(device)} for device in found]
+    devices = [device for device in listed if isinstance(device, Mapping)] if isinstance(listed, list) else []
+    return [{**device, "id": reference(device)} for device in devices]
 
 
 def _plan_names(request: Mapping[str, Any]) -> set[str]:
     """Return all names of its plan that the API returned, or else of its devices' plan."""
     plans = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
-    plan: Mapping[str, Any] = next((each for each in plans if isinstance(each, Mapping)), {})
+    plan: Mapping[str, Any] = next((entry for entry in plans if isinstance(entry, Mapping)), {})
     return {str(name) for name in (reference(plan), plan.get("slug"), plan.get("name")) if name}
 
 
 def _plan(request: Mapping[str, Any]) -> str | None:
     plans = [request.get("plan"), *(device.get("plan") for device in _devices(request))]
-    return next((str(each["slug"]) for each in plans if isinstance(each, Mapping) and each.get("slug")), None)
+    return next((str(plan["slug"]) for plan in plans if isinstance(plan, Mapping) and plan.get("slug")), None)
 
 
 class SpotMarketRequest(Resource):
@@ -123,28 +123,28 @@ class SpotMarketRequest(Resource):
         if not self._parameters.get("plan"):
             raise CollectionError("instance_parameters must have a plan: metro and plan identify a request")
         listed = self.client.read_list(self.list_path, "spot_market_requests", doing=f"read {self.title}")
-        here = [each for each in listed if metro_code(each) in (None, params["metro"].lower())]
+        here = [request for request in listed if metro_code(request) in (None, params["metro"].lower())]
         # The list has neither plan nor devices (vendor's OpenAPI text).
-        read = [self.read(str(each.get("id")), f"read {self.title}") for each in here]
+        read = [self.read(str(request.get("id")), f"read {self.title}") for request in here]
         return self._among(read)
 
     def _among(self, requests: list[Found]) -> Found | None:
         plan, desired = self._parameters["plan"], self.desired()
-        same = [each for each in requests if plan in _plan_names(each) or not _plan_names(each)]
-        exact = [each for each in same if limited(self.comparable(each), desired) == desired]
+        same = [request for request in requests if plan in _plan_names(request) or not _plan_names(request)]
+        exact = [request for request in same if limited(self.comparable(request), desired) == desired]
         if not exact and not self.params["allow_multiple"]:
-            unidentified = [each for each in same if not _plan_names(each) or metro_code(each) is None]
+            unidentified = [request for request in same if not _plan_names(request) or metro_code(request) is None]
             if unidentified:
-                ids = ", ".join(sorted(str(each.get("id")) for each in unidentified))
+                ids = ", ".join(sorted(str(request.get("id")) for request in unidentified))
                 raise CollectionError(f"Cannot identify {self.title}: the API returned no plan or metro for {ids}, which may be it")
             exact = same
         return only_one(exact, f"requests are {self.title}", "its id")
 
     def read(self, identity: str, doing: str) -> Found:
         """Return the request with its devices, of which only returned attributes are kept: they have userdata."""
-        found = super().read(identity, doing)
+        current = super().read(identity, doing)
         kept = ("id", "href", "hostname", "state", "provisioning_percentage", "plan")
-        return {**found, "devices": [{name: device[name] for name in kept if name in device} for device in _devices(found)]}
+        return {**current, "devices": [{name: device[name] for name in kept if name in device} for device in _devices(current)]}
 
     def desired(self) -> dict[str, Any]:
         plan = self._parameters.get("plan")

@@ -67,9 +67,9 @@ class BgpConfig(Resource):
         return f"BGP configuration of project {self.params['project_id']}"
 
     def find(self) -> Found | None:
-        found = self.client.read(f"projects/{self.params['project_id']}/bgp-config", doing=f"read {self.title}")
+        config = self.client.read(f"projects/{self.params['project_id']}/bgp-config", doing=f"read {self.title}")
         # An empty object without a BGP request (vendor's OpenAPI text).
-        return found if found.get("deployment_type") else None
+        return config if config.get("deployment_type") else None
 
     def desired(self) -> dict[str, Any]:
         md5 = self.params["md5"]
@@ -106,7 +106,7 @@ class BgpConfig(Resource):
 
     def _whole_body(self, current: Found) -> dict[str, Any]:
         """Return the body of a request, with all attributes: a request replaces the current configuration."""
-        body = {**{each.name: each.value(current) for each in self.attributes}, **self.body()}
+        body = {**{item.name: item.value(current) for item in self.attributes}, **self.body()}
         return {name: value for name, value in body.items() if value not in (None, "")}
 
     def _request(self, current: Found, *, again: bool = True) -> Found:
@@ -204,8 +204,8 @@ def find_bgp(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     sessions = list_sessions(client, owner, f"list the BGP sessions of {of_whom}")
     neighbors: list[dict[str, Any]] = []
     if device:
-        found = client.read_list(f"devices/{device}/bgp/neighbors", "bgp_neighbors", doing=f"list the BGP neighbors of device {device}")
-        neighbors = [{name: value for name, value in each.items() if name != "md5_password"} for each in found]
+        listed = client.read_list(f"devices/{device}/bgp/neighbors", "bgp_neighbors", doing=f"list the BGP neighbors of device {device}")
+        neighbors = [{name: value for name, value in neighbor.items() if name != "md5_password"} for neighbor in listed]
     return {
         "bgp_config": BgpConfig.result(config) if config.get("deployment_type") else None,
         "bgp_sessions": [BgpSession.result(session) for session in sessions],

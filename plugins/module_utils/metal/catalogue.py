@@ -40,8 +40,8 @@ def price_per_hour(plan: Mapping[str, Any]) -> float | None:
 
 def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_plan_info`` returns."""
-    found = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
-    facts = [_plan_result(plan) for plan in found]
+    listed = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
+    facts = [_plan_result(plan) for plan in listed]
     if params["slugs"] is not None:
         facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
     if params["metro"] is not None:
@@ -73,10 +73,10 @@ def _plan_result(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_metro_info`` returns."""
-    found = client.read_list("locations/metros", "metros", doing="list the metros")
+    listed = client.read_list("locations/metros", "metros", doing="list the metros")
     facts = [
         {"id": metro.get("id"), "code": str(metro.get("code")).lower(), "name": metro.get("name"), "country": metro.get("country")}
-        for metro in found
+        for metro in listed
     ]
     if params["codes"] is not None:
         codes = {code.lower() for code in params["codes"]}
@@ -86,14 +86,14 @@ def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_operating_system_info`` returns."""
-    found = client.read_list("operating-systems", "operating_systems", doing="list the operating systems")
+    listed = client.read_list("operating-systems", "operating_systems", doing="list the operating systems")
     facts: list[dict[str, Any]] = [
         {
             **{name: system.get(name) for name in ("id", "slug", "name", "distro", "version", "lifecycle_state")},
             "licensed": bool(system.get("licensed")),
             "provisionable_on": sorted(plan for plan in system.get("provisionable_on") or [] if isinstance(plan, str)),
         }
-        for system in found
+        for system in listed
     ]
     if params["slugs"] is not None:
         facts = [system for system in facts if system["slug"] in params["slugs"]]

@@ -83,11 +83,11 @@ class Gateway(Resource):
 
     def find_by_options(self) -> Found | None:
         params = self.params
-        found = [gateway for gateway in list_gateways(self.client, params, f"read {self.title}") if self._is_match(gateway)]
+        gateways = [gateway for gateway in list_gateways(self.client, params, f"read {self.title}") if self._is_match(gateway)]
         # One that is being deleted is what state=absent waits for, and does not count as present.
-        matching = [gateway for gateway in found if not self.is_deleting(gateway)]
+        matching = [gateway for gateway in gateways if not self.is_deleting(gateway)]
         if params["state"] == "absent":
-            matching = matching or found
+            matching = matching or gateways
         if len(matching) > 1:
             # Several private gateways may share a VLAN: the options may fit only one of them.
             desired = self.desired()

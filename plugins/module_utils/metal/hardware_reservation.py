@@ -58,13 +58,13 @@ class HardwareReservation(Resource):
                 f"Cannot move {self.title}: set project_id or the environment variable METAL_PROJECT_ID to its target project"
             )
         try:
-            found = self.read(self.params["id"], f"read {self.title}")
+            current = self.read(self.params["id"], f"read {self.title}")
         except NotFoundError as error:
             text = "Check the id, and that the token can read its project. Hardware is ordered at the vendor, not by this API"
             raise CollectionError(f"{error.message}. {text}", error.details) from error
-        if reference(found.get("project")) is None:
+        if reference(current.get("project")) is None:
             raise CollectionError(f"Cannot move {self.title}: the API returned no project for it")
-        return found
+        return current
 
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
@@ -133,5 +133,5 @@ def spot_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any
         for plan, entry in (plans.items() if isinstance(plans, Mapping) else ())
         if isinstance(entry, Mapping) and (price := number(entry.get("price"))) is not None
     ]
-    chosen = [each for each in prices if metro in (None, each["metro"]) and params["plan"] in (None, each["plan"])]
+    chosen = [entry for entry in prices if metro in (None, entry["metro"]) and params["plan"] in (None, entry["plan"])]
     return {"spot_prices": sorted(chosen, key=lambda each: (each["price_per_hour"], each["metro"], each["plan"]))}

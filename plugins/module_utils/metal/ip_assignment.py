@@ -63,9 +63,9 @@ IP_ASSIGNMENT_OPTIONS = Options(
         "move": {"type": "bool", "default": False},
     },
     required_one_of=[["id", "address", *BY_BLOCK]],
-    mutually_exclusive=[["id", "address", each] for each in BY_BLOCK] + [["id", "cidr"], ["address", "cidr"]],
+    mutually_exclusive=[["id", "address", name] for name in BY_BLOCK] + [["id", "cidr"], ["address", "cidr"]],
     required_if=[["state", "present", ["device_id"]]],
-    required_by={each: ["device_id"] for each in BY_BLOCK},
+    required_by={name: ["device_id"] for name in BY_BLOCK},
 ).merge(STATE_OPTIONS, WAIT_OPTIONS)
 
 
@@ -77,7 +77,7 @@ def _order(assignment: Mapping[str, Any]) -> tuple[int, int]:
 def assignments_of(block: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the assignments of a block that have an address. In a block they may have no id, but a href."""
     listed = block.get("assignments") or []
-    return [{**each, "id": reference(each)} for each in listed if isinstance(each, Mapping) and _of(each)]
+    return [{**stub, "id": reference(stub)} for stub in listed if isinstance(stub, Mapping) and _of(stub)]
 
 
 def _all_assigned_listed(block: Mapping[str, Any]) -> bool:
@@ -85,7 +85,7 @@ def _all_assigned_listed(block: Mapping[str, Any]) -> bool:
     listed = block.get("assignments")
     if not isinstance(listed, list):
         return False
-    return all(_of(each) and reference(each.get("assigned_to")) for each in listed if isinstance(each, Mapping))
+    return all(_of(stub) and reference(stub.get("assigned_to")) for stub in listed if isinstance(stub, Mapping))
 
 
 class IpAssignment(Resource):
@@ -131,19 +131,19 @@ class IpAssignment(Resource):
         return not self.params["id"] and not self._address
 
     def find(self) -> Found | None:
-        found = super().find()
+        current = super().find()
         absent = self.params["state"] == "absent"
-        if found is not None and absent and self.params["device_id"] not in (None, reference(found.get("assigned_to"))):
+        if current is not None and absent and self.params["device_id"] not in (None, reference(current.get("assigned_to"))):
             return None  # on another device, so absent from this one
-        return self.complete(found) if found is not None else None
+        return self.complete(current) if current is not None else None
 
     def find_by_id(self) -> Found | None:
-        found = super().find_by_id()
+        current = super().find_by_id()
         # Blocks are read under the same path (vendor's OpenAPI text).
-        if found is not None and reference(found.get("assigned_to")) is None:
+        if current is not None and reference(current.get("assigned_to")) is None:
             raise CollectionError(f"{self.params['id']} is a block, not an assignment. Use metal_ip_reservation for blocks")
-        self._address = self._address or _of(found or {})
-        return found
+        self._address = self._address or _of(current or {})
+        return current
 
     def find_by_options(self) -> Found | None:
         return self._by_address() if self._address else self._by_block()
@@ -158,9 +158,9 @@ class IpAssignment(Resource):
     @functools.cached_property
     def _project(self) -> str | None:
         """The device's project, since its addresses come from there; without a device the project of the options."""
-        given, device = self.params["project_id"], self.params["device_id"]
+        project, device = self.params["project_id"], self.params["device_id"]
         # A project of the task cannot be distinguished from one of the environment or of module_defaults.
-        return (project_of(self.client, device) if device else None) or given
+        return (project_of(self.client, device) if device else None) or project
 
     def _blocks(self, doing: str) -> list[dict[str, Any]]:
         try:
@@ -177,12 +177,14 @@ class IpAssignment(Resource):
             return None
         cidr, device = self._cidr(), self.params["device_id"]
         here = [
-            each
-            for each in assignments_of(self._block)
-            if reference(each.get("assigned_to")) == device and each.get("cidr") == cidr and each.get("management") is not True
+            assignment
+            for assignment in assignments_of(self._block)
+            if reference(assignment.get("assigned_to")) == device
+            and assignment.get("cidr") == cidr
+            and assignment.get("management") is not True
         ]
         if len(here) > 1 and self.params["state"] == "absent":
-            listed = ", ".join(str(_of(each)) for each in sorted(here, key=_order))
+            listed = ", ".join(str(_of(assignment)) for assignment in sorted(here, key=_order))
             text = f"device {device} has {len(here)} addresses of {self._block_title}: {listed}. Set address"
             raise CollectionError(f"Cannot unassign the address: {text}")
         if not here and not _all_assigned_listed(self._block):
@@ -219,11 +221,11 @@ class IpAssignment(Resource):
     def _cidr(self) -> int:
         return int(self.params["cidr"] or (128 if self._block.get("address_family") == 6 else 32))
 
-    def complete(self, found: Found) -> Found:
+    def complete(self, current: Found) -> Found:
         """Return the assignment with its customdata, if that is compared: a list may leave it out."""
-        if self.params["customdata"] is None or "customdata" in found:
-            return found
-        return self.client.read(f"ips/{found['id']}", doing=f"read {self.title}")
+        if self.params["customdata"] is None or "customdata" in current:
+            return current
+        return self.client.read(f"ips/{current['id']}", doing=f"read {self.title}")
 
     def desired(self) -> dict[str, Any]:
         # An assignment given by its id has its address once it was found.
@@ -287,7 +289,7 @@ class IpAssignment(Resource):
                 # Concurrent clients all try the first one; a random next one avoids further collisions.
                 return self._assign(free[0] if attempt == 0 else random.choice(free), self.params["customdata"])  # noqa: S311 - hides nothing
             except ValidationError as error:
-                if not error.says("already been taken"):
+                if not error.mentions("already been taken"):
                     raise
                 refusal = error
         if refusal is not None and free:
@@ -300,7 +302,7 @@ class IpAssignment(Resource):
     def _free(self) -> list[str]:
         doing = f"list the free addresses of {self._block_title}"
         answer = self.client.read(f"ips/{self._block['id']}/available", params={"cidr": self._cidr()}, doing=doing)
-        return [each for each in answer.get("available") or [] if isinstance(each, str)]
+        return [address for address in answer.get("available") or [] if isinstance(address, str)]
 
     def _assign(self, address: str, customdata: Any) -> Found:
         path = f"devices/{self.params['device_id']}/ips"
@@ -329,17 +331,17 @@ class IpAssignment(Resource):
             error.message += f". The address is unassigned from device {self._off}. Run again to assign it to the other device"
             raise
 
-    def _refuse_to_lose_customdata(self, found: Found) -> None:
+    def _refuse_to_lose_customdata(self, current: Found) -> None:
         """Raise CollectionError when a move would lose customdata: the API deletes it with the old assignment."""
-        if self.params["customdata"] is None and self.client.read(f"ips/{found['id']}", doing=f"read {self.title}").get("customdata"):
+        if self.params["customdata"] is None and self.client.read(f"ips/{current['id']}", doing=f"read {self.title}").get("customdata"):
             raise CollectionError(
                 f"Cannot move {self._address}: it has customdata, which the API does not keep. "
                 "Set customdata for the other device, or customdata={} for none"
             )
 
     def _here(self) -> Found | None:
-        found = self._by_address() if self._project else None
-        return found if found is not None and reference(found.get("assigned_to")) == self.params["device_id"] else None
+        current = self._by_address() if self._project else None
+        return current if current is not None and reference(current.get("assigned_to")) == self.params["device_id"] else None
 
     def refresh(self, current: Found) -> Found:
         fresh = self._by_address() if self._project and self._address else None

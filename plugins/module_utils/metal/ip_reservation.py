@@ -200,10 +200,12 @@ class IpReservation(Resource):
     def _users(self, current: Found) -> list[str]:
         """Return each assigned address of the block with the name of its device."""
         users = []
-        for each in mappings(self.with_users(current).get("assignments")):
-            device = each.get("assigned_to")
+        for assignment in mappings(self.with_users(current).get("assignments")):
+            device = assignment.get("assigned_to")
             hostname = device.get("hostname") if isinstance(device, Mapping) else None
-            address = f"{each['address']}/{each.get('cidr')}" if each.get("address") else f"assignment {reference(each)}"
+            address = (
+                f"{assignment['address']}/{assignment.get('cidr')}" if assignment.get("address") else f"assignment {reference(assignment)}"
+            )
             owner = " ".join(str(name) for name in (hostname, reference(device)) if name)
             users.append(f"{address} on device {owner}" if owner else address)
         return users

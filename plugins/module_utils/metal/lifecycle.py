@@ -67,23 +67,23 @@ class Lifecycle:
 
     # state=present
 
-    def plan(self, found: Found | None, on_drift: str) -> list[str]:
+    def plan(self, current: Found | None, on_drift: str) -> list[str]:
         """Plan the action for an object that was just read or listed. Raises CollectionError when the desired state cannot be reached."""
         self._on_drift = "ignore" if on_drift == "ignore" else "fail"
-        if found is not None:
-            return self._compare(found, on_drift)
+        if current is not None:
+            return self._compare(current, on_drift)
         self.resource.check_creation()
         self.action, self._find_first = "created", False
         self.expect()
         return [f"{self.name} is not created yet"]
 
-    def _compare(self, found: Found, on_drift: str) -> list[str]:
-        self.found = found = self.resource.complete(found)
+    def _compare(self, current: Found, on_drift: str) -> list[str]:
+        self.found = current = self.resource.complete(current)
         self.desired = self.resource.desired()
-        comparable = self.resource.comparable(found)
+        comparable = self.resource.comparable(current)
         self.before = self.after = limited(comparable, self.desired)
-        pending = self.resource.pending(found)  # raises at once when the desired state cannot be reached
-        self.changes, drift = settle_drift(self.resource, found, differences(comparable, self.desired), on_drift, self.warn)
+        pending = self.resource.pending(current)  # raises at once when the desired state cannot be reached
+        self.changes, drift = settle_drift(self.resource, current, differences(comparable, self.desired), on_drift, self.warn)
         if drift:
             self.action, self.changes = "replaced", {}
             self.plan_replacement(drift)
@@ -123,10 +123,10 @@ class Lifecycle:
         if listing is None:
             return self._advance(self.found)
         self.unlisted = False
-        found = listing.get(str(self.found["id"])) or self.resource.refresh(self.found)
+        current = listing.get(str(self.found["id"])) or self.resource.refresh(self.found)
         if self._created is not None:
-            found = self._first_created(found, listing)
-        return self._advance(found)
+            current = self._first_created(current, listing)
+        return self._advance(current)
 
     def _create(self) -> list[str]:
         """Delete the old object, if any, without waiting for its end, and create the new one."""
@@ -137,8 +137,8 @@ class Lifecycle:
             self.old, self.acted, self.after = None, True, {}
 
         def find() -> Found | None:
-            found = self.resource.find()
-            return None if found is not None and str(found.get("id")) in self.deleted else found
+            current = self.resource.find()
+            return None if current is not None and str(current.get("id")) in self.deleted else current
 
         find_first, self._find_first = self._find_first, True
         try:
@@ -159,16 +159,16 @@ class Lifecycle:
             self._created, self.unlisted = str(created.found["id"]), True
         return self._advance(created.found)
 
-    def _first_created(self, found: Found, listing: Mapping[str, Found]) -> Found:
+    def _first_created(self, current: Found, listing: Mapping[str, Found]) -> Found:
         """Return the object to use: the one this run created, or an older one that another run created as the same object.
 
         In the latter case the one this run created is deleted as soon as the API allows it: a device not while it is provisioning.
         """
-        own = listing.get(str(self._created)) or (found if found.get("id") == self._created else None)
+        own = listing.get(str(self._created)) or (current if current.get("id") == self._created else None)
         older = None if own is None or self.resource.is_deleting(own) else self.resource.older_duplicate(own, listing.values())
         if own is None or older is None:
             self.duplicate = None
-            return found if own is None else own
+            return current if own is None else own
         self.duplicate = own
         self.warn(f"Another run created {self.name} as well: {older['id']} is used, {own['id']} is deleted")
         if not (texts := self._delete(own)):
@@ -178,19 +178,19 @@ class Lifecycle:
             return older
         return self._adopt(older)
 
-    def _adopt(self, found: Found) -> Found:
+    def _adopt(self, current: Found) -> Found:
         """Return an object that another run created, compared with the desired state: its attributes may differ."""
         self.action = "replaced" if self.deleted else "none"
-        self._compare(found, self._on_drift)
-        return self.found or found
+        self._compare(current, self._on_drift)
+        return self.found or current
 
-    def _advance(self, found: Found) -> list[str]:
+    def _advance(self, current: Found) -> list[str]:
         """Make the changes, if nothing blocks them."""
-        self.found = found
+        self.found = current
         if self.changes:
-            if texts := self.resource.blockers(found, self.changes):
+            if texts := self.resource.blockers(current, self.changes):
                 return texts
-            self._update(found)
+            self._update(current)
         pending = self.resource.pending(self.found) if self._wait else []
         if self.unlisted:
             pending = [*pending, f"{self.name} is created and not listed yet"]
@@ -202,19 +202,19 @@ class Lifecycle:
             self.after = limited(self.resource.comparable(self.found), self.desired)
         return pending
 
-    def _update(self, found: Found) -> None:
+    def _update(self, current: Found) -> None:
         try:
-            self.found = update_once(self.resource, found, self.changes)
+            self.found = update_once(self.resource, current, self.changes)
         except CollectionError as error:
             if error.acted:
-                self._note_partial_update(found)
+                self._note_partial_update(current)
             raise
         self.acted, self.changes = True, {}
 
-    def _note_partial_update(self, found: Found) -> None:
+    def _note_partial_update(self, current: Found) -> None:
         self.acted = True
         try:
-            self.found = self.resource.refresh(found)
+            self.found = self.resource.refresh(current)
         except CollectionError as error:
             self.warn(f"The current state of {self.name} is unknown: {error.message}")
         else:
@@ -222,15 +222,15 @@ class Lifecycle:
 
     # state=absent
 
-    def plan_removal(self, found: Found | None) -> list[str]:
+    def plan_removal(self, current: Found | None) -> list[str]:
         """Plan the deletion of an object that was just read or listed. Raises CollectionError when it cannot be deleted."""
-        self.found = found
-        if found is None:
+        self.found = current
+        if current is None:
             return []
-        if not self.resource.is_deleting(found):
-            self.resource.check_deletion(found)
+        if not self.resource.is_deleting(current):
+            self.resource.check_deletion(current)
             self.action, self.changes = "deleted", {"state": "absent"}
-            self.before = self.resource.set_attributes(found)
+            self.before = self.resource.set_attributes(current)
         return [f"{self.name} is not deleted yet"]
 
     def remove(self, listing: Mapping[str, Found] | None) -> list[str]:
@@ -252,10 +252,10 @@ class Lifecycle:
             self.acted, self.changes = True, {}
         return [f"{self.name} is being deleted"]
 
-    def _delete(self, found: Found) -> list[str]:
+    def _delete(self, current: Found) -> list[str]:
         """Request a deletion; returns what blocks it. An accepted deletion without effect is requested again by the next step."""
         try:
-            return self.resource.delete(found)
+            return self.resource.delete(current)
         except StillExistsError as error:
             if not self._wait:
                 raise
@@ -263,17 +263,17 @@ class Lifecycle:
 
     def rivals(self) -> dict[str, Found]:
         """Return the objects of the same name by id after a creation, else none: the ``listing`` of a single resource for :meth:`step`."""
-        return {} if self._created is None else {str(each.get("id")): each for each in self.resource.namesakes()}
+        return {} if self._created is None else {str(namesake.get("id")): namesake for namesake in self.resource.namesakes()}
 
 
-def update_once(resource: Resource, found: Found, changes: Mapping[str, Any]) -> Found:
+def update_once(resource: Resource, current: Found, changes: Mapping[str, Any]) -> Found:
     """Update an object; after a lost answer only the remaining differences are sent again."""
     try:
-        return resource.update(found, changes)
+        return resource.update(current, changes)
     except LostAnswerError:
-        found = resource.refresh(found)
-        left = differences(resource.comparable(found), changes)
-        return resource.update(found, left) if left else found
+        current = resource.refresh(current)
+        left = differences(resource.comparable(current), changes)
+        return resource.update(current, left) if left else current
 
 
 def settle_drift(

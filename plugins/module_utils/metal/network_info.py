@@ -44,20 +44,20 @@ AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
 
 def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_vlan_info`` returns."""
-    found = client.read_list(
+    listed = client.read_list(
         f"projects/{params['project_id']}/virtual-networks",
         "virtual_networks",
         params={"metro": params["metro"]},
         doing="list the project's VLANs",
     )
     filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}
-    kept = [result for result in map(Vlan.result, found) if matches(result, filters)]
+    kept = [result for result in map(Vlan.result, listed) if matches(result, filters)]
     return {"virtual_networks": sorted(kept, key=lambda each: (str(each["metro"]), each["vxlan"] or 0))}
 
 
 def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_ip_reservation_info`` returns."""
-    found = client.read_list(
+    listed = client.read_list(
         f"projects/{params['project_id']}/ips",
         "ip_addresses",
         # Without types the API leaves out the blocks it created itself (known from packngo).
@@ -66,7 +66,7 @@ def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict
     )
     filters = {"id": params["ids"], "type": params["types"], "state": params["states"]}
     filters |= {name: params[name] for name in ("metro", "tags", "details")}
-    return {"ip_reservations": [result for result in map(IpReservation.result, found) if matches(result, filters)]}
+    return {"ip_reservations": [result for result in map(IpReservation.result, listed) if matches(result, filters)]}
 
 
 def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> 
     if params["ip_reservation_id"]:
         blocks = [params["ip_reservation_id"]]
     else:
-        found = find_ip_reservations(
+        reservations = find_ip_reservations(
             client,
             {
                 **dict.fromkeys(("ids", "metro", "tags", "details")),
@@ -88,10 +88,10 @@ def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> 
                 "states": ["created"],
             },
         )
-        blocks = [block["id"] for block in found["ip_reservations"]]
+        blocks = [block["id"] for block in reservations["ip_reservations"]]
     available: list[str] = []
     for block in blocks:
         answer = client.read(f"ips/{block}/available", params={"cidr": cidr}, doing=f"list the free addresses of IP reservation {block}")
         free = answer.get("available")
-        available += [each for each in free if isinstance(each, str)] if isinstance(free, list) else []
+        available += [subnet for subnet in free if isinstance(subnet, str)] if isinstance(free, list) else []
     return {"available": available}

@@ -54,8 +54,8 @@ def plan_name(device: Mapping[str, Any]) -> str | None:
 
 def inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
     value = item.get(outer)
-    found = value.get(inner) if isinstance(value, Mapping) else None
-    return found if isinstance(found, str) else None
+    text = value.get(inner) if isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else None
 
 
 def texts(value: Any) -> list[str]:

@@ -54,7 +54,7 @@ PORT_OPTIONS = Options(
 PORT_INFO_OPTIONS = Options({"ids": identifiers(), "device_id": identifier()})
 
 INCLUDED = "virtual_networks,native_virtual_network"
-INCLUDED_OF_DEVICES = {"include": ",".join(f"network_ports.{each}" for each in INCLUDED.split(","))}
+INCLUDED_OF_DEVICES = {"include": ",".join(f"network_ports.{field}" for field in INCLUDED.split(","))}
 OVER = frozenset({"completed", "failed"})
 """States of a completed batch. A batch without a state is waited for."""
 TRIES = 3
@@ -183,13 +183,13 @@ def _is_bonded(port: Mapping[str, Any]) -> bool:
     return bool(data.get("bonded")) if isinstance(data, Mapping) else False
 
 
-def _name(network: Any, given: frozenset[str]) -> str:
+def _name(network: Any, ids: frozenset[str]) -> str:
     """Return a VLAN as the options name it: by its id if that was given, else by its number."""
     identity = reference(network)
     if not isinstance(network, Mapping) or identity is None:
         return ""
     number = network.get("vxlan")
-    return identity if identity in given or number is None else str(number)
+    return identity if identity in ids or number is None else str(number)
 
 
 def _stripped(name: str | None) -> str | None:
@@ -231,18 +231,18 @@ class Port(Resource):
         identity, name = self.params["device_id"], self.params["name"]
         ports = _ports(self.client.read(f"devices/{identity}", doing=f"read {self.title}"))
         for port in ports:
-            found = reference(port)
-            if port.get("name") == name and found:
-                return found
+            port_id = reference(port)
+            if port.get("name") == name and port_id:
+                return port_id
         names = ", ".join(sorted(str(port.get("name")) for port in ports)) or "none"
         raise CollectionError(f"Cannot find {self.title}: the device has the ports {names}")
 
     def read(self, identity: str, doing: str) -> Found:
         """Return the port; to bond a disbonded bond also its ``members``, whose VLANs have to be unassigned."""
-        found = super().read(identity, doing)
-        if self.params["bonded"] and _is_bond(found) and not _is_bonded(found):
-            return {**found, "members": self._members(identity)}
-        return found
+        current = super().read(identity, doing)
+        if self.params["bonded"] and _is_bond(current) and not _is_bonded(current):
+            return {**current, "members": self._members(identity)}
+        return current
 
     def _members(self, identity: str) -> list[Mapping[str, Any]]:
         """Return the ports of a bond, which only a device lists; empty without device and project."""
@@ -274,28 +274,28 @@ class Port(Resource):
         if not self.params["bonded"]:
             return view
         members = {
-            str(port.get("name")): sorted(_name(each, self._given) for each in _vlans(port)) for port in self._assigned_members(current)
+            str(port.get("name")): sorted(_name(vlan, self._given) for vlan in _vlans(port)) for port in self._assigned_members(current)
         }
         return {**view, "member_vlan_ids": members}
 
     @staticmethod
-    def _assigned_members(found: Found) -> list[Mapping[str, Any]]:
-        return [port for port in found.get("members") or [] if _vlans(port)]
+    def _assigned_members(current: Found) -> list[Mapping[str, Any]]:
+        return [port for port in current.get("members") or [] if _vlans(port)]
 
-    def _state(self, found: Found) -> PortState:
+    def _state(self, current: Found) -> PortState:
         return PortState(
-            bond=_is_bond(found),
-            bonded=_is_bonded(found),
+            bond=_is_bond(current),
+            bonded=_is_bonded(current),
             # layer2-bonded and layer2-individual; only bonds have a type.
-            layer2=str(found.get("network_type") or "").startswith("layer2"),
-            vlans=frozenset(_name(each, self._given) for each in _vlans(found)),
-            native=_name(found.get("native_virtual_network"), self._given),
-            members=frozenset(str(port.get("name")) for port in self._assigned_members(found)),
+            layer2=str(current.get("network_type") or "").startswith("layer2"),
+            vlans=frozenset(_name(vlan, self._given) for vlan in _vlans(current)),
+            native=_name(current.get("native_virtual_network"), self._given),
+            members=frozenset(str(port.get("name")) for port in self._assigned_members(current)),
         )
 
-    def _target(self, found: Found, changes: Mapping[str, Any]) -> PortState:
+    def _target(self, current: Found, changes: Mapping[str, Any]) -> PortState:
         """Return the complete target state, with unchanged VLANs that may have to be unassigned temporarily."""
-        now = self._state(found)
+        now = self._state(current)
         return replace(
             now,
             bonded=changes.get("bonded", now.bonded),
@@ -315,7 +315,7 @@ class Port(Resource):
             "mac": data.get("mac"),
             "bonded": data.get("bonded"),
             "bond": bond.get("name") if isinstance(bond, Mapping) else None,
-            "virtual_networks": [{"id": reference(each), "vxlan": each.get("vxlan")} for each in _vlans(current)],
+            "virtual_networks": [{"id": reference(vlan), "vxlan": vlan.get("vxlan")} for vlan in _vlans(current)],
             "native_virtual_network": reference(current.get("native_virtual_network")),
         }
 
@@ -323,7 +323,7 @@ class Port(Resource):
         current = current or {}
         target = self._target(current, changes)
         plan(self._state(current), target)  # raises for contradictions in check mode too
-        known = {_name(each, self._given): each for each in _vlans(current)}
+        known = {_name(vlan, self._given): vlan for vlan in _vlans(current)}
         networks = [known.get(name, {"vxlan": int(name)} if name.isdecimal() else {"id": name}) for name in sorted(target.vlans)]
         return {
             **{name: value for name, value in current.items() if name != "members"},
@@ -355,7 +355,7 @@ class Port(Resource):
             raise CollectionError(f"Cannot change {self.title} without waiting between steps: {listed}. Use wait=true")
         progress = Progress()
         try:
-            return self._go(str(current["id"]), current, target, progress)
+            return self._apply_steps(str(current["id"]), current, target, progress)
         except CollectionError as error:
             error.acted = error.acted or bool(progress.done)
             self._report_partial(error, progress, target)
@@ -372,22 +372,22 @@ class Port(Resource):
             # Only this run knows them.
             error.message += f" with vlan_ids={sorted(target.vlans)}, which were unassigned temporarily"
 
-    def _go(self, identity: str, found: Found, target: PortState, progress: Progress) -> Found:
+    def _apply_steps(self, identity: str, current: Found, target: PortState, progress: Progress) -> Found:
         for attempt in range(1, TRIES + 1):
             if attempt > 1:
                 what = f"Completion of pending changes of {self.title}"
                 self._waiter.until_nothing_pending(lambda: self._under_way(identity), what)
-                found = self.read(identity, f"read {self.title}")
+                current = self.read(identity, f"read {self.title}")
             try:
-                progress.left = plan(self._state(found), target)
+                progress.left = plan(self._state(current), target)
                 while progress.left:
                     step = progress.left[0]
-                    self._take(found, step)
+                    self._take(current, step)
                     progress.done.append(progress.left.pop(0))
                     if step.kind == "bond":
                         # Its layer is known only now: a bond that was disbonded in layer 3 is in layer 3 again.
-                        found = self.read(identity, f"read {self.title}")
-                        progress.left = plan(self._state(found), target)
+                        current = self.read(identity, f"read {self.title}")
+                        progress.left = plan(self._state(current), target)
                 return self._arrived(identity, target) if self.params["wait"] else self.read(identity, f"read {self.title}")
             except LostAnswerError:
                 if attempt == TRIES:
@@ -396,21 +396,21 @@ class Port(Resource):
 
     def _arrived(self, identity: str, target: PortState) -> Found:
         """Return the port in its target state. Raises LostAnswerError when it is not reached: an answer may have been a gateway's."""
-        found: Found = {}
+        current: Found = {}
         for _elapsed in clock(VERIFY_TIMEOUT, min(1.0, self.params["wait_interval"])):
-            found = self.read(identity, f"read {self.title}")
-            if self._state(found) == target:
-                return found
-        remaining = "; ".join(map(str, plan(self._state(found), target)))
+            current = self.read(identity, f"read {self.title}")
+            if self._state(current) == target:
+                return current
+        remaining = "; ".join(map(str, plan(self._state(current), target)))
         raise LostAnswerError(f"Cannot change {self.title}: the API accepted every step, but these are not done: {remaining}")
 
-    def _take(self, found: Found, step: Step) -> None:
+    def _take(self, current: Found, step: Step) -> None:
         doing = f"{step} ({self.title})"
-        path = f"ports/{found['id']}"
+        path = f"ports/{current['id']}"
         if step.kind == "vlans":
             self._change_vlans(path, step, doing)
         elif step.kind == "members":
-            self._clear_members(found)
+            self._clear_members(current)
         elif step.kind == "clear_native":
             # write() and not delete(), for which 404 means success.
             self.client.write("DELETE", f"{path}/native-vlan", None, doing=doing)
@@ -425,12 +425,12 @@ class Port(Resource):
             # For a bond port it applies to all its ports.
             self.client.write_one("POST", f"{path}/{step.kind}", {}, doing=doing)
 
-    def _clear_members(self, found: Found) -> None:
-        for port in self._assigned_members(found):
+    def _clear_members(self, current: Found) -> None:
+        for port in self._assigned_members(current):
             path, name = f"ports/{reference(port)}", port.get("name")
             if port.get("native_virtual_network"):
                 self.client.write("DELETE", f"{path}/native-vlan", None, doing=f"remove the native VLAN of {name} ({self.title})")
-            step = Step("vlans", unassigned=tuple(str(reference(each)) for each in _vlans(port)))
+            step = Step("vlans", unassigned=tuple(str(reference(vlan)) for vlan in _vlans(port)))
             self._change_vlans(path, step, f"unassign all VLANs of {name} ({self.title})")
 
     def _change_vlans(self, path: str, step: Step, doing: str) -> None:
@@ -481,7 +481,7 @@ def _fail_if_failed(batch: Mapping[str, Any], doing: str) -> None:
 def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_port_info`` returns: ports by id, of one device, or of all devices of the project."""
     if params["ids"] is not None:
-        read = [client.read(f"ports/{each}", params={"include": INCLUDED}, doing=f"read port {each}") for each in params["ids"]]
+        read = [client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"read port {identity}") for identity in params["ids"]]
         return {"ports": [{**Port.result(port), "device_id": None} for port in read]}
     if params["device_id"]:
         identity = params["device_id"]

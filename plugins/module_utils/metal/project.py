@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def _payment_method(project: Mapping[str, Any]) -> str | None:
     """Return its id: objects without a route of their own are referred to as ``#<id>``."""
-    found = reference(project.get("payment_method"))
-    return found.lstrip("#") if found else None
+    identity = reference(project.get("payment_method"))
+    return identity.lstrip("#") if identity else None
 
 
 ATTRIBUTES = (
@@ -125,18 +125,18 @@ def find_projects(client: MetalClient, params: Mapping[str, Any]) -> dict[str, A
                 "No project is set: set project_id or the environment variable METAL_PROJECT_ID, or list projects with names, "
                 "organization_id or all_projects"
             )
-        found = _listed_result(client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)"))
+        project = _listed_result(client.read(f"projects/{identity}", doing=f"read the project {identity} (project_id)"))
         contents = _contents(client, str(identity)) if params["with_contents"] else None
-        return {"project": found, "projects": [found], **({} if contents is None else {"contents": contents})}
+        return {"project": project, "projects": [project], **({} if contents is None else {"contents": contents})}
     listed = map(_listed_result, client.read_list("projects", "projects", doing="list the projects"))
     filters = {"name": params["names"], "organization_id": params["organization_id"] or None}
     results = [result for result in listed if matches(result, filters)]
-    return {"project": None, "projects": sorted(results, key=lambda found: (str(found["name"]), str(found["id"])))}
+    return {"project": None, "projects": sorted(results, key=lambda project: (str(project["name"]), str(project["id"])))}
 
 
 def _contents(client: MetalClient, identity: str) -> list[str]:
     """Return what is in a project, such as ``2 VLANs``. A kind that the API does not have is not in it."""
-    found = []
+    contents = []
     for kind, (path, key, params) in CONTENTS.items():
         try:
             listed = client.read_list(
@@ -145,18 +145,21 @@ def _contents(client: MetalClient, identity: str) -> list[str]:
         except NotFoundError:
             continue
         if listed:
-            found.append(f"{len(listed)} {kind}{'' if len(listed) == 1 else 's'}")
-    return found
+            contents.append(f"{len(listed)} {kind}{'' if len(listed) == 1 else 's'}")
+    return contents
 
 
-def _listed_result(found: Found) -> dict[str, Any]:
-    return {**Project.result(found), "max_devices": found.get("max_devices") or {}}
+def _listed_result(project: Found) -> dict[str, Any]:
+    return {**Project.result(project), "max_devices": project.get("max_devices") or {}}
 
 
 def organizations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_organization_info`` returns: the listed organizations that match the filters."""
     names = ("id", "name", "description", "website", "twitter", "created_at")
     listed = client.read_list("organizations", "organizations", doing="list the organizations")
-    results = [{**{name: found.get(name) for name in names}, "projects": references(found.get("projects"))} for found in listed]
+    results = [
+        {**{name: organization.get(name) for name in names}, "projects": references(organization.get("projects"))}
+        for organization in listed
+    ]
     kept = [result for result in results if matches(result, {"id": params["ids"], "name": params["names"]})]
-    return {"organizations": sorted(kept, key=lambda found: (str(found["name"]), str(found["id"])))}
+    return {"organizations": sorted(kept, key=lambda organization: (str(organization["name"]), str(organization["id"])))}

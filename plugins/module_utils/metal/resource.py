@@ -69,7 +69,7 @@ class Resource:
     def __init__(self, client: MetalClient, params: Mapping[str, Any]) -> None:
         self.client = client
         self.params = params
-        self.immutable: Mapping[str, str] = {each.name: each.immutable for each in self.attributes if each.immutable}
+        self.immutable: Mapping[str, str] = {attribute.name: attribute.immutable for attribute in self.attributes if attribute.immutable}
         """Attributes that cannot be changed, each with the reason and what to do instead."""
 
     @property
@@ -86,15 +86,17 @@ class Resource:
 
     def desired(self) -> dict[str, Any]:
         """Return the attributes that were given, in comparable form."""
-        given = {each.name: each.normal(self.params[each.name]) for each in self._given_attributes() if each.compared}
-        return {name: value for name, value in given.items() if value is not None}
+        requested = {
+            attribute.name: attribute.normal(self.params[attribute.name]) for attribute in self._given_attributes() if attribute.compared
+        }
+        return {name: value for name, value in requested.items() if value is not None}
 
     def _given_attributes(self) -> list[Attribute]:
-        return [each for each in self.attributes if self.params[each.name] is not None]
+        return [attribute for attribute in self.attributes if self.params[attribute.name] is not None]
 
     def comparable(self, current: Found) -> dict[str, Any]:
         """Return the current attributes in comparable form."""
-        return {each.name: each.normal(each.value(current)) for each in self.attributes if each.compared}
+        return {attribute.name: attribute.normal(attribute.value(current)) for attribute in self.attributes if attribute.compared}
 
     def set_attributes(self, current: Found) -> dict[str, Any]:
         """Return the attributes that have a value, in comparable form: what the diff of a deletion shows."""
@@ -103,15 +105,15 @@ class Resource:
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
         """Return what the module returns of an object; no secret."""
-        attributes = {each.name: each.value(current) for each in cls.attributes if each.compared and each.returned}
+        attributes = {attribute.name: attribute.value(current) for attribute in cls.attributes if attribute.compared and attribute.returned}
         return {**{name: current.get(name) for name in cls.returned}, **attributes}
 
     def predict(self, current: Found | None, changes: Mapping[str, Any]) -> Found:
         """Return the predicted object after these changes, or after its creation (``current`` is None)."""
         predicted = dict(self.new_fields if current is None else current)
-        for each in self.attributes:
-            if each.name in changes:
-                predicted |= each.fields(each.sent(self.params[each.name]))
+        for attribute in self.attributes:
+            if attribute.name in changes:
+                predicted |= attribute.fields(attribute.sent(self.params[attribute.name]))
         return predicted
 
     # Reading.
@@ -121,10 +123,10 @@ class Resource:
 
         Raises CollectionError for an unknown id, several objects, and one without the ownership tags, which another owner may need.
         """
-        found = self.find_by_id() if self.params.get("id") else self.find_by_options()
-        if found is not None and (lacking := self._lacking_tags(found.get("tags"))):
-            raise CollectionError(f"Cannot change {self.title} ({found.get('id')}): it does not have the tags {lacking}")
-        return found
+        current = self.find_by_id() if self.params.get("id") else self.find_by_options()
+        if current is not None and (lacking := self._lacking_tags(current.get("tags"))):
+            raise CollectionError(f"Cannot change {self.title} ({current.get('id')}): it does not have the tags {lacking}")
+        return current
 
     def _lacking_tags(self, tags: Any) -> str:
         """Return the ownership tags that are not among these, as a text."""
@@ -154,9 +156,9 @@ class Resource:
         """Return the object as it is now. Raises MetalError when it is gone."""
         return self.read(str(current["id"]), f"read {self.title}")
 
-    def complete(self, found: Found) -> Found:
+    def complete(self, current: Found) -> Found:
         """Return a listed object with the attributes that a list may leave out."""
-        return found
+        return current
 
     # state=present
 
@@ -167,14 +169,18 @@ class Resource:
 
     def creation_problems(self) -> list[str]:
         """Return why it cannot be created from these options."""
-        needed = [each.name for each in self.attributes if each.required]
+        needed = [attribute.name for attribute in self.attributes if attribute.required]
         problems = [f"to create it, {name} must be given" for name in needed if self.params[name] in (None, "")]
         lacking = self._lacking_tags(self.params.get("tags"))
         return problems + ([f"to create it, tags must contain the ownership tags {lacking}"] if lacking else [])
 
     def body(self, names: Container[str] | None = None) -> dict[str, Any]:
         """Return the body of a request with those of these attributes (None: all) that are set."""
-        return {each.name: each.sent(self.params[each.name]) for each in self._given_attributes() if names is None or each.name in names}
+        return {
+            attribute.name: attribute.sent(self.params[attribute.name])
+            for attribute in self._given_attributes()
+            if names is None or attribute.name in names
+        }
 
     def create(self) -> Found:
         """Create the object and return it."""
@@ -247,12 +253,12 @@ class Resource:
         return [f"{self.title} is {current.get('state')}" if self.is_deleting(current) else f"{self.title} is not deleted yet"]
 
 
-def only_one(found: Sequence[Found], several: str, by: str) -> Found | None:
-    """Return the only object of a list, if any. Raises CollectionError for several; ``by``: how to select one."""
-    if len(found) > 1:
-        ids = ", ".join(sorted(str(each.get("id")) for each in found))
-        raise CollectionError(f"{len(found)} {several}: {ids}. Select one by {by}")
-    return found[0] if found else None
+def only_one(matching: Sequence[Found], several: str, selector: str) -> Found | None:
+    """Return the only object of a list, if any. Raises CollectionError for several; ``selector``: how to select one."""
+    if len(matching) > 1:
+        ids = ", ".join(sorted(str(item.get("id")) for item in matching))
+        raise CollectionError(f"{len(matching)} {several}: {ids}. Select one by {selector}")
+    return matching[0] if matching else None
 
 
 def matches(result: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
@@ -296,8 +302,8 @@ def create_once(
     """
     lost = paused = 0
     while True:
-        if find_first and (found := find()) is not None:
-            return Created(found, ordered=False)
+        if find_first and (existing := find()) is not None:
+            return Created(existing, ordered=False)
         try:
             return Created(create())
         except PausedError as pause:
@@ -308,9 +314,9 @@ def create_once(
         except LostAnswerError as error:
             lost += 1
             for _elapsed in clock(*RECHECK_AFTER_LOST_ANSWER, sleep=sleep):
-                found = find()
-                if found is not None:
-                    return Created(found)
+                existing = find()
+                if existing is not None:
+                    return Created(existing)
             if error.late:
                 error.message += ", and the API may still carry it out, so it is not repeated. Run again to continue with its result"
             if error.late or lost == attempts:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def normal_ranges(ranges: Any) -> list[str]:
     """Return subnets in comparable form; their order is irrelevant. A malformed subnet is returned unchanged, for the API to refuse."""
-    return sorted({_normal_range(each) for each in ranges or [] if isinstance(each, str)})
+    return sorted({_normal_range(subnet) for subnet in ranges or [] if isinstance(subnet, str)})
 
 
 def _normal_range(text: str) -> str:
@@ -100,4 +100,4 @@ def find_vrfs(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_vrf_info`` returns."""
     filters = {"id": params["ids"], "name": params["names"], "metro": params["metro"] or None, "tags": params["tags"]}
     results = [Vrf.result(vrf) for vrf in list_vrfs(client, params, "list the project's VRFs")]
-    return {"vrfs": [each for each in results if matches(each, filters)]}
+    return {"vrfs": [result for result in results if matches(result, filters)]}

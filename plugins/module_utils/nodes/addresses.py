@@ -40,7 +40,7 @@ def node_addresses(device: Device, network: str = "layer3", families: Sequence[i
         return _addresses(device, "vlan", families)
     if ROLE_TAG + "bootstrap" in tags:
         kinds = ("private", "layer3") if network == "private" else ("layer3", "private")
-        return next((found for kind in kinds if (found := _addresses(device, kind, FAMILIES[:1]))), [])
+        return next((addresses for kind in kinds if (addresses := _addresses(device, kind, FAMILIES[:1]))), [])
     is_load_balancer = ROLE_TAG + "load-balancer" in tags
     return _addresses(device, "layer3" if is_load_balancer else network, families)
 
@@ -48,8 +48,8 @@ def node_addresses(device: Device, network: str = "layer3", families: Sequence[i
 def _addresses(device: Device, network: str, families: Sequence[int]) -> list[str]:
     kinds = MACHINE_NETWORKS[network]
     known = {**(device.get("addresses") or {}), "vlan_ipv4": vlan_address(device)}
-    found = [str(known.get(kinds[family]) or "") for family in families if family in kinds]
-    return [address for address in found if address]
+    addresses = [str(known.get(kinds[family]) or "") for family in families if family in kinds]
+    return [address for address in addresses if address]
 
 
 def vlan_address(device: Device) -> str:

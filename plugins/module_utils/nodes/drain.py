@@ -102,7 +102,7 @@ def read_pod(obj: Any) -> Pod:
         created_at=time_of(metadata.get("creationTimestamp")),
         due=time_of(metadata.get("deletionTimestamp")),
         grace_period=float(grace) if isinstance(grace, (int, float)) else 30.0,
-        finalizers=tuple(printable(each) for each in finalizers) if isinstance(finalizers, list) else (),
+        finalizers=tuple(printable(finalizer) for finalizer in finalizers) if isinstance(finalizers, list) else (),
     )
 
 
@@ -294,8 +294,8 @@ class Drain:
 
     def _read_nodes(self) -> dict[str, Node]:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            found = pool.map(self._client.node, self._names)
-            return {name: known_as(name, obj) for name, obj in zip(self._names, found, strict=True) if obj is not None}
+            nodes = pool.map(self._client.node, self._names)
+            return {name: known_as(name, obj) for name, obj in zip(self._names, nodes, strict=True) if obj is not None}
 
     def _read_pods(self) -> list[Pod]:
         """Return the pods that have to go, also those of a Node that is deleted: the cluster removes these a moment later."""
@@ -425,7 +425,7 @@ class Drain:
         finally:
             result.update(self._result())
         if self._remaining and self._waits:
-            texts = [f"{each['namespace']}/{each['name']} on {each['node']} {each['reason']}" for each in self._remaining]
+            texts = [f"{pod['namespace']}/{pod['name']} on {pod['node']} {pod['reason']}" for pod in self._remaining]
             warn(f"Pods are left that end with their machines: {listed(texts)}")
 
     def _result(self) -> dict[str, Any]:
@@ -444,7 +444,7 @@ class Drain:
             problem.details["waiting"] = problem.waiting[:NAMED]
             count = "1 pod is left" if len(problem.waiting) == 1 else f"{len(problem.waiting)} pods are left"
             problem.message = (
-                f"Cannot drain {', '.join(sorted({each['node'] for each in self._remaining}))} in the time given (wait_timeout, which is "
+                f"Cannot drain {', '.join(sorted({pod['node'] for pod in self._remaining}))} in the time given (wait_timeout, which is "
                 f"openshift_drain_timeout in the playbooks), {count}: {listed(problem.waiting)}. Give them more time, or accept their loss "
                 "(accept_loss, in the playbooks openshift_leave_undrained)."
             )

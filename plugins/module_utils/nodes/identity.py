@@ -93,7 +93,7 @@ def read_devices(devices: Iterable[Mapping[str, Any]]) -> list[Device]:
             hostname=str(device.get("hostname") or "").lower(),
             since=time_of(device.get("provisioning_started_at") or device.get("created_at")),
             addresses=frozenset(
-                filter(None, [*(str(each.get("address")) for each in device.get("ip_addresses") or ()), vlan_address(device)])
+                filter(None, [*(str(ip_address.get("address")) for ip_address in device.get("ip_addresses") or ()), vlan_address(device)])
             ),
         )
         for device in devices
@@ -145,9 +145,9 @@ class Identities:
                 continue
             exact = self._left.get(node.device_id)
             candidates = ([exact] if exact else []) if node.device_id else list(self._left.values())
-            found = [device for device in candidates if belongs(node, device) and not is_older(node, device)]
-            if found and (len(found) == 1 or not only_one):
-                device = max(found, key=lambda device: (device.since is not None, device.since or datetime.min, device.id))
+            devices = [device for device in candidates if belongs(node, device) and not is_older(node, device)]
+            if devices and (len(devices) == 1 or not only_one):
+                device = max(devices, key=lambda device: (device.since is not None, device.since or datetime.min, device.id))
                 self._by_node[node.name], self._by_device[device.id] = device, node.name
                 del self._left[device.id]
 
@@ -183,12 +183,12 @@ def devices_by_node(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mappin
     """Return the devices of ``named_by_nodes`` by that name: of several that of the Node. Devices without a name are left out."""
     devices = list(devices)
     identities = identify(nodes, devices)
-    found: dict[str, dict[str, Any]] = {}
+    by_node: dict[str, dict[str, Any]] = {}
     # Those of Nodes last, in the place of others with their name.
     for device in sorted(devices, key=lambda device: bool(identities.node_of(str(device["id"])))):
         name = identities.node_of(str(device["id"])) or str(device.get("hostname") or "").lower()
-        found[name] = {**device, "hostname": name}
-    return {name: device for name, device in found.items() if name}
+        by_node[name] = {**device, "hostname": name}
+    return {name: device for name, device in by_node.items() if name}
 
 
 def of_another_device(node_device_id: str, device_id: str) -> str:

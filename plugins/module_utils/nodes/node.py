@@ -75,7 +75,7 @@ def read_node(obj: Any) -> Node:
         device_id=recorded_device(obj),
         provider_id=text(spec.get("providerID")),
         is_annotated=DEVICE in mapping(metadata.get("annotations")),
-        addresses=tuple(text(each.get("address")) for each in mappings(mapping(mapping(obj).get("status")).get("addresses"))),
+        addresses=tuple(text(address.get("address")) for address in mappings(mapping(mapping(obj).get("status")).get("addresses"))),
     )
 
 

@@ -120,7 +120,7 @@ class Ownership:
         devices = read_devices(self._devices(self._params["ownership_tags"]))
         identities = Identities(nodes, devices)
         if identities.renamed:
-            error = CollectionError(together("Cannot determine the devices of nodes", [each.text for each in identities.renamed]))
+            error = CollectionError(together("Cannot determine the devices of nodes", [problem.text for problem in identities.renamed]))
             self._metal.add_origin(error)
             raise error
         ours = {*self._params["nodes"], *self._params["terminated"]}
@@ -224,9 +224,9 @@ class Ownership:
 
     def _settle(self, nodes: Iterable[Node]) -> None:
         """Count writes whose answers were lost, and that were made."""
-        found = {node.uid: node for node in nodes}
+        by_uid = {node.uid: node for node in nodes}
         for node, after in self._unsure:
-            current = found.get(node.uid)
+            current = by_uid.get(node.uid)
             if (current is None) if after == DELETED else (current is not None and current.is_annotated and current.provider_id != ""):
                 self._count(node, after)
         self._unsure.clear()

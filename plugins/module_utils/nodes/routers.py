@@ -45,7 +45,7 @@ def may_run_router(deployment: Mapping[str, Any], node: Mapping[str, Any]) -> bo
         for taint in mappings(mapping(node.get("spec")).get("taints"))
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not text(taint.get("key")).startswith(SYSTEM_TAINTS)
     ]
-    return all(any(_tolerates(each, taint) for each in mappings(template.get("tolerations"))) for taint in taints)
+    return all(any(_tolerates(toleration, taint) for toleration in mappings(template.get("tolerations"))) for taint in taints)
 
 
 def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
@@ -66,7 +66,7 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
     controller = client.ingress_controller() or {}
     deployment = client.router_deployment() or {}
     running = router_nodes(client.router_pods())
-    found = {
+    routers = {
         text(mapping(node.get("metadata")).get("name")): {
             "router": text(mapping(node.get("metadata")).get("name")) in running,
             "may_run_router": may_run_router(deployment, node),
@@ -77,7 +77,7 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
     replicas = mapping(deployment.get("spec")).get("replicas")
     desired = min(replicas if isinstance(replicas, int) else 0, len(able))
     pending = [f"{len(running)} of {desired} routers are ready"] if desired > len(running) else []
-    return found, _rollout(controller, deployment) or pending
+    return routers, _rollout(controller, deployment) or pending
 
 
 def _rollout(controller: Mapping[str, Any], deployment: Mapping[str, Any]) -> list[str]:

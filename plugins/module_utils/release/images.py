@@ -99,22 +99,26 @@ def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image
 
     ``sources``: entries with ``source`` and ``mirrors``, as ``imageDigestSources`` of an install-config.
     """
-    found: dict[str, list[str]] = {}
-    for each in sources:
-        found.setdefault(str(each.get("source") or ""), []).extend(str(mirror) for mirror in each.get("mirrors") or [])
+    places_of: dict[str, list[str]] = {}
+    for entry in sources:
+        places_of.setdefault(str(entry.get("source") or ""), []).extend(str(mirror) for mirror in entry.get("mirrors") or [])
     matching = [
-        source for source in found if source and found[source] and (requested.name == source or requested.name.startswith(f"{source}/"))
+        source
+        for source in places_of
+        if source and places_of[source] and (requested.name == source or requested.name.startswith(f"{source}/"))
     ]
     if not matching:
         return [requested]
     source = max(matching, key=len)
-    names = [f"{mirror}{requested.name.removeprefix(source)}" for mirror in dict.fromkeys(found[source])]
+    names = [f"{mirror}{requested.name.removeprefix(source)}" for mirror in dict.fromkeys(places_of[source])]
     return [tagged_image(f"{name}{'@' if requested.digest else ':'}{requested.reference}") for name in names]
 
 
 def is_mirrored(name: str, sources: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether a repository is a source with mirrors, or part of one."""
-    return any(each.get("mirrors") and (name == str(each.get("source")) or name.startswith(f"{each.get('source')}/")) for each in sources)
+    return any(
+        source.get("mirrors") and (name == str(source.get("source")) or name.startswith(f"{source.get('source')}/")) for source in sources
+    )
 
 
 def login(auths: Mapping[str, Any], registry: str, repository: str) -> str:
@@ -195,7 +199,7 @@ def first_manifest(content: bytes) -> str:
 def layers(content: bytes) -> list[str]:
     """Return the digests of the layers of an image, the last one first: it has the manifests of a release. Raises ImageError."""
     try:
-        return [str(each["digest"]) for each in reversed(_document(content)["layers"])]
+        return [str(layer["digest"]) for layer in reversed(_document(content)["layers"])]
     except (LookupError, TypeError) as problem:
         raise ImageError("The manifest of the release image has no layers") from problem
 
@@ -226,8 +230,8 @@ def components(layer: bytes) -> dict[str, str] | None:
 def sentences(missing: Sequence[Missing]) -> list[str]:
     """Return a sentence for each place and problem, with the components."""
     grouped: dict[tuple[str, str], list[str]] = {}
-    for each in missing:
-        grouped.setdefault((each.place, each.problem), []).append(each.component)
+    for image in missing:
+        grouped.setdefault((image.place, image.problem), []).append(image.component)
     return [f"{place} does not serve {_listed(names)}: {problem}" for (place, problem), names in grouped.items()]
 
 
@@ -238,21 +242,21 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
 
 def commands(release: Image, missing: Sequence[Missing]) -> list[str]:
     """Return commands that mirror what is missing: the release when its release image or many images are missing, else each image."""
-    lacking = [(each, tagged_image(each.image)) for each in missing]
-    lacking = [(each, requested) for each, requested in lacking if each.place != requested.name]
-    released = [(each, requested) for each, requested in lacking if not each.is_additional]
-    found = []
-    if any(requested.digest == release.digest for _each, requested in released) or len(released) > _MOST_COPIED:
-        to_release = next((each.place for each, requested in released if requested.digest == release.digest), "")
+    lacking = [(image, tagged_image(image.image)) for image in missing]
+    lacking = [(image, requested) for image, requested in lacking if image.place != requested.name]
+    released = [(image, requested) for image, requested in lacking if not image.is_additional]
+    lines = []
+    if any(requested.digest == release.digest for _image, requested in released) or len(released) > _MOST_COPIED:
+        to_release = next((image.place for image, requested in released if requested.digest == release.digest), "")
         # Without the release image the components, and so their mirror, are not known.
-        to = next((each.place for each, requested in released if requested.digest != release.digest), "COMPONENTS_REPOSITORY")
+        to = next((image.place for image, requested in released if requested.digest != release.digest), "COMPONENTS_REPOSITORY")
         option = f" --to-release-image={to_release}:{release.digest.removeprefix('sha256:')[:12]}" if to_release else ""
-        found.append(f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE")
-        lacking = [(each, requested) for each, requested in lacking if each.is_additional]
-    for each, requested in lacking:
-        to = each.place if requested.digest else f"{each.place}:{requested.tag}"
-        found.append(f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {each.image} {to}")
-    return found
+        lines.append(f"oc adm release mirror --from={release} --to={to}{option} -a PULL_SECRET_FILE")
+        lacking = [(image, requested) for image, requested in lacking if image.is_additional]
+    for image, requested in lacking:
+        to = image.place if requested.digest else f"{image.place}:{requested.tag}"
+        lines.append(f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {image.image} {to}")
+    return lines
 
 
 _MOST_COPIED = 10

@@ -19,27 +19,27 @@ BLOCK = re.compile(rf"{ARMORED}[ \t]*\r?\n(?P<body>.*?)-----END PGP PUBLIC KEY B
 BOTH = f"Set openshift_release_keyring to the path of a keyring on the controller, or to its armored text ({ARMORED} ...)"
 
 
-def is_text(given: str) -> bool:
+def is_text(keyring: str) -> bool:
     """Return whether the keyring is given as text, and not as a path."""
-    return given.lstrip().startswith("-----BEGIN ")
+    return keyring.lstrip().startswith("-----BEGIN ")
 
 
-def keyring_name(given: str) -> str:
+def keyring_name(keyring: str) -> str:
     """Return how messages name the keyring: its path, or that it was given as text."""
-    return "the text in openshift_release_keyring" if is_text(given) else given
+    return "the text in openshift_release_keyring" if is_text(keyring) else keyring
 
 
-def keyring_bytes(given: str) -> bytes:
+def keyring_bytes(keyring: str) -> bytes:
     """Return the binary keyring. Raises CollectionError for a missing file, and for text that is no public key."""
-    if is_text(given):
-        return _binary(given, keyring_name(given))
+    if is_text(keyring):
+        return _binary(keyring, keyring_name(keyring))
     try:
-        content = Path(given).expanduser().read_bytes()
+        content = Path(keyring).expanduser().read_bytes()
     except (OSError, RuntimeError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
-        raise CollectionError(f"The keyring {given} cannot be read on the controller: {reason}. {BOTH}") from problem
+        raise CollectionError(f"The keyring {keyring} cannot be read on the controller: {reason}. {BOTH}") from problem
     if content.lstrip().startswith(b"-----BEGIN "):
-        return _binary(content.decode("ascii", "replace"), given)
+        return _binary(content.decode("ascii", "replace"), keyring)
     return content
 
 

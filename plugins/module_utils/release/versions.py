@@ -53,7 +53,7 @@ def go_name(architecture: str) -> str:
 
 def kernel_name(architecture: str) -> str:
     """Return the name that kernels, mirrors and plans use for an architecture that has Go's name."""
-    return next((name for name, go in GO.items() if go == architecture), architecture)
+    return next((name for name, suffix in GO.items() if suffix == architecture), architecture)
 
 
 def machine_architectures(release: str) -> list[str]:
@@ -137,8 +137,8 @@ class Archive:
 
 def archives_in(text: str, version: str = "") -> list[Archive]:
     """Return the archives with an installer that a text names; with ``version`` those of this release."""
-    found = (Archive(match[0], match["version"], match["go"] or "") for match in _ARCHIVE.finditer(text))
-    return [archive for archive in found if version in ("", archive.version)]
+    archives = (Archive(match[0], match["version"], match["go"] or "") for match in _ARCHIVE.finditer(text))
+    return [archive for archive in archives if version in ("", archive.version)]
 
 
 def listed(page: str) -> list[str]:
@@ -201,7 +201,7 @@ def read_version(output: str) -> Installer:
     version = re.search(r"(?:^|\s)v?(\d\S*)\nbuilt from commit ", output)
     digest = re.search(r"^release image \S+@(sha256:[0-9a-f]{64})$", output, re.MULTILINE)
     architecture = re.search(r"^release architecture (\S+)$", output, re.MULTILINE)
-    return Installer(*(found[1] if found else "" for found in (version, digest, architecture)))
+    return Installer(*(match[1] if match else "" for match in (version, digest, architecture)))
 
 
 @dataclass(frozen=True)
@@ -217,9 +217,9 @@ def read_channel(text: str, channel: str) -> ChannelRelease:
     """Return the release that ``release.txt`` of a channel names."""
     version = re.search(r"^Name:\s+(\S+)$", text, re.MULTILINE)
     digest = re.search(r"^Digest:\s+(sha256:[0-9a-f]{64})$", text, re.MULTILINE)
-    found = version[1] if version else ""
-    problem = channel_problem(channel, found) or ("" if digest else f"{channel} shows {found} without the digest of its payload")
-    return ChannelRelease(found, digest[1] if digest else "", problem)
+    release = version[1] if version else ""
+    problem = channel_problem(channel, release) or ("" if digest else f"{channel} shows {release} without the digest of its payload")
+    return ChannelRelease(release, digest[1] if digest else "", problem)
 
 
 def channel_problem(channel: str, version: str) -> str:
@@ -289,5 +289,5 @@ def read_stream(text: Any) -> BootImages:
 def _os_image_streams(builds: Iterable[str]) -> Iterator[str]:
     # The name of the stream does not show the operating system (rhcos-4.19, before that 4.18-9.4); the builds of its images do.
     for build in builds:
-        if found := _OLD_BUILD.match(build) or _BUILD.match(build):
-            yield f"rhel-{found['major']}"
+        if match := _OLD_BUILD.match(build) or _BUILD.match(build):
+            yield f"rhel-{match['major']}"

@@ -84,14 +84,14 @@ class ModuleAction(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
         self._compute_environment_string(environment)
         name = _name(type(self))
         Display().vvv(f"Running module {MODULES}.{name} in a fork of the worker process")
-        found = run_module(name, _encoded(arguments), environment)
-        return _killed(name, found) or self._parsed(found)
+        ended = run_module(name, _encoded(arguments), environment)
+        return _killed(name, ended) or self._parsed(ended)
 
-    def _parsed(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _parsed(self, ended: dict[str, Any]) -> dict[str, Any]:
         """Return the result that a module has printed, as ``_execute_module`` of the installed ansible-core does."""
         # From ansible-core 2.19 on, with the name of the encoding.
         profile = ("legacy",) if "profile" in signature(self._parse_returned_data).parameters else ()
-        parsed = self._parse_returned_data(found, *profile)
+        parsed = self._parse_returned_data(ended, *profile)
         if isinstance(parsed, dict):
             import_module("ansible.vars.clean").remove_internal_keys(parsed)
             return parsed
@@ -136,11 +136,11 @@ def _has_module(action: type) -> bool:
 
 def _encoded(arguments: Mapping[str, Any]) -> bytes:
     """Return the arguments as Ansible hands them to a module."""
-    given = {"ANSIBLE_MODULE_ARGS": arguments}
+    payload = {"ANSIBLE_MODULE_ARGS": arguments}
     if hasattr(ansible_json, "get_module_encoder"):
-        return json.dumps(given, cls=ansible_json.get_module_encoder("legacy", ansible_json.Direction.CONTROLLER_TO_MODULE)).encode()
+        return json.dumps(payload, cls=ansible_json.get_module_encoder("legacy", ansible_json.Direction.CONTROLLER_TO_MODULE)).encode()
     # Before ansible-core 2.19.
-    return json.dumps(given, cls=ansible_json.AnsibleJSONEncoder, vault_to_text=True).encode()
+    return json.dumps(payload, cls=ansible_json.AnsibleJSONEncoder, vault_to_text=True).encode()
 
 
 def _ended(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,15 +153,15 @@ def _ended(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"rc": 128 - number if number > 128 else number, "stdout": str(answer.get("module_stdout") or "")}
 
 
-def _killed(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def _killed(name: str, ended: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a module that a signal ended before it printed one; empty if none did."""
-    if found["rc"] >= 0 or found["stdout"].strip():
+    if ended["rc"] >= 0 or ended["stdout"].strip():
         return {}
-    number = -found["rc"]
+    number = -ended["rc"]
     reason = " The kernel does this when memory is short: see the log of the kernel (dmesg)." if number == signal.SIGKILL else ""
     return {
         "failed": True,
-        "rc": found["rc"],
+        "rc": ended["rc"],
         "msg": f"The module {name} was ended by signal {number} ({signal.strsignal(number)}) before it returned a result.{reason} "
         "Run the playbook again: it continues with what exists.",
     }
@@ -174,15 +174,15 @@ def run_module(name: str, arguments: bytes, environment: Mapping[str, Any]) -> d
 
 def run_in_fork(main: Callable[[], None], arguments: bytes, environment: Mapping[str, Any]) -> dict[str, Any]:
     """Call a module's ``main`` in a fork of this process, with the arguments as its stdin: see run_module."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
-        given.write(arguments)
-        given.flush()
-        given.seek(0)
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        stdin.write(arguments)
+        stdin.flush()
+        stdin.seek(0)
         # Python 3.12 and newer warn when other threads run: one of them could hold a lock for ever in the child. The worker has none but
         # those of action plugins that display notices, which hold a lock only while they display, and the child displays nothing.
         child = os.fork()
         if child == 0:
-            _become_module(main, environment, given.fileno(), printed.fileno(), errors.fileno())
+            _become_module(main, environment, stdin.fileno(), printed.fileno(), errors.fileno())
         ended = False
         try:
             _child, status = os.waitpid(child, 0)
@@ -202,14 +202,14 @@ def _text(file: Any) -> str:
     return text
 
 
-def _become_module(main: Callable[[], None], environment: Mapping[str, Any], given: int, printed: int, errors: int) -> NoReturn:
+def _become_module(main: Callable[[], None], environment: Mapping[str, Any], stdin: int, printed: int, errors: int) -> NoReturn:
     """Be the process of a module, in a fork that has just begun: no line of the worker's own code may run in it afterwards."""
     code = FAILED
     try:
         # The worker's handlers end its whole group.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for number, file in enumerate((given, printed, errors)):
+        for number, file in enumerate((stdin, printed, errors)):
             os.dup2(file, number)
         sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8", errors="surrogateescape")

@@ -46,11 +46,11 @@ class Stages:
 
     def changes(self, stages: Mapping[str, str], now: float) -> list[Change]:
         """Return what has another stage than before, by name. What is seen first is no change. ``now``: a monotonic time in seconds."""
-        found = []
+        lines = []
         for name, stage in sorted(stages.items()):
             before, since = self.known.get(name, ("", now))
             if before != stage:
                 self.known[name] = (stage, now)
                 if before:
-                    found.append(Change(name, stage, before, now - since))
-        return found
+                    lines.append(Change(name, stage, before, now - since))
+        return lines

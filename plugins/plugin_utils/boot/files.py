@@ -107,7 +107,7 @@ def boot_contents(  # noqa: PLR0913, PLR0917 - the positional arguments of a rul
             contents[f"{name}.ipxe"] = _script(profile, _metal(stream, profile["architecture"]), urls[f"{name}-live.ign"], settings)
     if settings["ignition_platform"] == PACKET:
         return contents
-    parsed = {role: json.loads(found) if isinstance(found, str) else found for role, found in (pointers or {}).items() if found}
+    parsed = {role: json.loads(config) if isinstance(config, str) else config for role, config in (pointers or {}).items() if config}
     for machine in machines:
         host, profile = machine["hostname"], by_name[machine.get("boot_profile", settings["architecture"])]
         pointer = parsed[machine["role"]]

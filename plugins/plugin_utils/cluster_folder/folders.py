@@ -17,22 +17,22 @@ STORES: Mapping[str, str] = {
 """Where files are saved, by the value of openshift_state_store."""
 
 
-def clusters_directory(given: str, config_file: str | None, current: Path, home: Path) -> Path:
+def clusters_directory(setting: str, config_file: str | None, current: Path, home: Path) -> Path:
     """Return the folder with the folders of all clusters: the given one, else ``clusters`` beside the ansible.cfg in use.
 
     The configuration of a user (``~/.ansible.cfg``) or of the computer (below ``/etc/ansible``) is of no project: with these, and without
     any, it is ``clusters`` in the current folder.
     """
-    if given:
-        return _absolute(given, current, home)
+    if setting:
+        return _absolute(setting, current, home)
     beside = Path(config_file).parent if config_file else current
     is_of_project = beside not in {home, SYSTEM} and SYSTEM not in beside.parents
     return (beside if is_of_project else current) / CLUSTERS
 
 
-def cluster_directory(given: str, cluster: str, clusters: Path, current: Path, home: Path) -> Path:
+def cluster_directory(setting: str, cluster: str, clusters: Path, current: Path, home: Path) -> Path:
     """Return the folder of one cluster: the given one, else that of its full name below ``clusters``."""
-    return _absolute(given, current, home) if given else clusters / cluster
+    return _absolute(setting, current, home) if setting else clusters / cluster
 
 
 def _absolute(path: str, current: Path, home: Path) -> Path:
@@ -50,7 +50,7 @@ def is_in_job_folder(path: str) -> bool:
     except (OSError, RuntimeError):
         return False
     private = [Path(text) for text in ("/runner", os.environ.get("AWX_PRIVATE_DATA_DIR", "")) if text.startswith("/")]
-    return any(each in folder.parents for each in private)
+    return any(parent in folder.parents for parent in private)
 
 
 def kept_place(path: str, store: str) -> str:

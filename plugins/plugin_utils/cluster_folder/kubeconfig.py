@@ -29,16 +29,16 @@ class KubeconfigError(Exception):
     """A kubeconfig that cannot be used. The text has no content of the file."""
 
 
-def normalized(given: Any) -> dict[str, Any] | None:
+def normalized(value: Any) -> dict[str, Any] | None:
     """Return the current context of a kubeconfig, with the content of the files that it names; None where the file does not exist.
 
-    ``given``: the path of a kubeconfig, its text, or what YAML has made of the text. Raises KubeconfigError for anything else.
+    ``value``: the path of a kubeconfig, its text, or what YAML has made of the text. Raises KubeconfigError for anything else.
     """
     folder = Path.cwd()
-    if isinstance(given, Mapping):
-        config: Any = given
+    if isinstance(value, Mapping):
+        config: Any = value
     else:
-        text = str(given)
+        text = str(value)
         if "\n" not in text.strip() and not text.lstrip().startswith("{"):
             path = Path(text.strip()).expanduser()
             if not path.is_file():
@@ -70,8 +70,8 @@ def normalized(given: Any) -> dict[str, Any] | None:
 
 def unique_certificates(bundles: Iterable[str]) -> str:
     """Return the certificates of PEM bundles, each once, in their order."""
-    found = dict.fromkeys(match[0] for bundle in bundles for match in CERTIFICATE.finditer(bundle))
-    return "".join(f"{certificate}\n" for certificate in found)
+    certificates = dict.fromkeys(match[0] for bundle in bundles for match in CERTIFICATE.finditer(bundle))
+    return "".join(f"{certificate}\n" for certificate in certificates)
 
 
 def certificates_of(kubeconfig: Mapping[str, Any]) -> str:

@@ -76,16 +76,16 @@ class Archive:
 
 def newest(names: Iterable[str], location: str) -> ArchiveName | None:
     """Return the archive of the highest generation, None without one. Raises StateError when there are two of them."""
-    found = sorted(archive for name in names if (archive := ArchiveName.parse(name)))
-    if not found:
+    archives = sorted(archive for name in names if (archive := ArchiveName.parse(name)))
+    if not archives:
         return None
-    top = [archive for archive in found if archive.generation == found[-1].generation]
+    top = [archive for archive in archives if archive.generation == archives[-1].generation]
     if len(top) > 1:
         raise StateError(
             f"{location} has {len(top)} archives of generation {top[0].generation}, saved by different runs at the same time:"
             f" {', '.join(map(str, top))}. Delete the one of the run that failed"
         )
-    return found[-1]
+    return archives[-1]
 
 
 def needs_restore(local: ClusterFiles, top: ArchiveName | None) -> bool:
@@ -216,7 +216,7 @@ def restoration(local: ClusterFiles, archive: Archive, directory: str, location:
     Into a folder without an install, into one that was not changed since an older generation, and after an interrupted restore, all files
     are written. Into the folder of a running cluster, which was written with its kubeconfig, only those that it does not have.
     """
-    found = f"the archive {archive.name} in {location} (infraID {archive.infra_id or 'none'}, generation {archive.name.generation})"
+    other = f"the archive {archive.name} in {location} (infraID {archive.infra_id or 'none'}, generation {archive.name.generation})"
     is_interrupted = local.record is not None and not local.record.is_complete
     if not local.infra_id or is_interrupted or local.is_unchanged:
         is_bootstrapped = BOOTSTRAP_COMPLETE in archive.files
@@ -224,13 +224,13 @@ def restoration(local: ClusterFiles, archive: Archive, directory: str, location:
         return Restoration(archive.files, tuple(sorted(extra)))
     if local.infra_id != archive.infra_id:
         raise StateError(
-            f"Nothing was restored: {directory} has the files of the install {local.infra_id}, and {found} is of another install of"
+            f"Nothing was restored: {directory} has the files of the install {local.infra_id}, and {other} is of another install of"
             f" {archive.cluster}. Move the folder away to continue with the archive, or delete the archive to continue with the folder"
         )
     if local.is_bootstrapped:
         return Restoration({name: content for name, content in archive.files.items() if name not in local.files})
     raise StateError(
         f"Nothing was restored: {directory} has files of the install {local.infra_id} that differ from the generation they were saved as,"
-        f" and {found} was saved by another run. Move the folder away to continue with the archive, or delete the archive to continue with"
+        f" and {other} was saved by another run. Move the folder away to continue with the archive, or delete the archive to continue with"
         " the folder"
     )

@@ -97,10 +97,10 @@ class ClusterFiles:
 
 def infra_id_of(files: Mapping[str, bytes]) -> str:
     try:
-        found = json.loads(files.get(METADATA, b"{}"))
+        metadata = json.loads(files.get(METADATA, b"{}"))
     except ValueError:
         return ""
-    return str(found.get("infraID") or "") if isinstance(found, dict) else ""
+    return str(metadata.get("infraID") or "") if isinstance(metadata, dict) else ""
 
 
 def digest_of(files: Mapping[str, bytes]) -> str:
@@ -144,8 +144,8 @@ def _regular_files(directory: Path) -> Iterator[Path]:
 
 def read_record(directory: Path) -> Record | None:
     try:
-        found: Any = json.loads((directory / RECORD).read_bytes())
-        return Record(str(found["location"]), str(found["archive"]), str(found["digest"]), found["is_complete"] is True)
+        content: Any = json.loads((directory / RECORD).read_bytes())
+        return Record(str(content["location"]), str(content["archive"]), str(content["digest"]), content["is_complete"] is True)
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
@@ -158,7 +158,7 @@ def write_record(directory: Path, record: Record) -> None:
 def write_file(path: Path, content: bytes) -> None:
     """Write a file for its owner alone, completely or not at all, with its folders."""
     # The mode of mkdir is that of the last folder alone.
-    for folder in reversed([each for each in path.parents if not each.exists()]):
+    for folder in reversed([parent for parent in path.parents if not parent.exists()]):
         folder.mkdir(mode=0o700, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -67,13 +67,13 @@ def warnings(config: Mapping[str, Any]) -> list[Problem]:
 
 def networks_of(config: Mapping[str, Any], kind: str) -> list[tuple[int, IPNetwork, Mapping[str, Any]]]:
     """Return the networks of one of ``KINDS`` with their index and their entry; malformed ones are left out."""
-    found = []
+    networks = []
     for index, entry in enumerate(_list(mapping(config.get("networking")).get(f"{kind}Network"))):
         fields = entry if isinstance(entry, Mapping) else {"cidr": entry}
         network = parse_network(str(fields.get("cidr")))
         if network is not None:
-            found.append((index, network, fields))
-    return found
+            networks.append((index, network, fields))
+    return networks
 
 
 def _unknown_values(config: Mapping[str, Any]) -> Iterator[Problem]:
@@ -88,7 +88,7 @@ def _unknown_values(config: Mapping[str, Any]) -> Iterator[Problem]:
         known.append((f"imageDigestSources[{index}].sourcePolicy", mapping(entry).get("sourcePolicy"), SOURCE_POLICIES))
     for path, value, supported in known:
         if isinstance(value, str) and value not in supported:
-            values = ", ".join(json.dumps(each) for each in supported if each)
+            values = ", ".join(json.dumps(value) for value in supported if value)
             yield Problem(path, f"{path}: Unsupported value: {json.dumps(value, ensure_ascii=False)}: supported values: {values}")
 
 

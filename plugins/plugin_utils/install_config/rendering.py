@@ -116,10 +116,10 @@ def _with_defaults(further: Mapping[str, Any], platform: str) -> dict[str, Any]:
     return _over(defaults, further)
 
 
-def _over(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _over(defaults: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return both, merged; what is given is kept."""
-    both = {name: defaults[name] for name in given if isinstance(defaults.get(name), Mapping) and isinstance(given[name], Mapping)}
-    return {**defaults, **given, **{name: _over(default, given[name]) for name, default in both.items()}}
+    both = {name: defaults[name] for name in fields if isinstance(defaults.get(name), Mapping) and isinstance(fields[name], Mapping)}
+    return {**defaults, **fields, **{name: _over(default, fields[name]) for name, default in both.items()}}
 
 
 def _platform(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,16 +129,16 @@ def _platform(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"external": {"cloudControllerManager": manager} if manager else {}}
 
 
-def _machine_networks(given: Any) -> Any:
-    return [{"cidr": cidr} for cidr in given] if isinstance(given, list) else given
+def _machine_networks(networks: Any) -> Any:
+    return [{"cidr": cidr} for cidr in networks] if isinstance(networks, list) else networks
 
 
 def _pull_secret(settings: Mapping[str, Any]) -> str:
-    given = settings["pull_secret"]
-    if not given:
+    pull_secret = settings["pull_secret"]
+    if not pull_secret:
         return OKD_PULL_SECRET if settings["distribution"] == "okd" else ""
     # Ansible reads a JSON text that comes from a template as what it stands for.
-    return given.strip() if isinstance(given, str) else json.dumps(given)
+    return pull_secret.strip() if isinstance(pull_secret, str) else json.dumps(pull_secret)
 
 
 def _given(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -206,15 +206,15 @@ def has_field(fields: Any, path: str) -> bool:
     As for the installer, names match whatever their case.
     """
     names = re.findall(r"[^.\[\]]+", path.casefold())
-    found = fields
+    value = fields
     for name in names:
-        if isinstance(found, list):
+        if isinstance(value, list):
             if name.isdecimal():
-                found = found[int(name)] if int(name) < len(found) else None
+                value = value[int(name)] if int(name) < len(value) else None
                 continue
-            found = next((item for item in found if _field(item, name) is not None), None)
-        found = _field(found, name)
-    return bool(names) and found is not None
+            value = next((item for item in value if _field(item, name) is not None), None)
+        value = _field(value, name)
+    return bool(names) and value is not None
 
 
 def _field(value: Any, name: str) -> Any:

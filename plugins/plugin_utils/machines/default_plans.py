@@ -53,7 +53,7 @@ def size_of(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float 
         count = cpu.get("count")
         cores += int(match[1]) * (count if isinstance(count, int) else 1) if match else 0
     memory = specs.get("memory")
-    disks = [found for drive in mappings(specs.get("drives")) if (found := gigabytes(drive.get("size"))) is not None]
+    disks = [size for drive in mappings(specs.get("drives")) if (size := gigabytes(drive.get("size"))) is not None]
     return cores or None, gigabytes(memory.get("total")) if isinstance(memory, Mapping) else None, max(disks, default=None)
 
 
@@ -107,7 +107,7 @@ def default_plans(
     """
     existing = {str(device.get("hostname")): device for device in devices}
     pools: dict[_Pool, list[Machine]] = {}
-    found: dict[str, dict[str, Any]] = {}
+    plans: dict[str, dict[str, Any]] = {}
     ordered: Counter[Place] = Counter()
     set_by_host = {str(machine["hostname"]) for group in machines.values() for machine in group if machine.get("plan")}
     for group in DEFAULT_SIZES:
@@ -117,9 +117,9 @@ def default_plans(
                 if name not in existing and not machine.get("hardware_reservation_id"):
                     ordered.update(_places(machine)[:1])
             elif own := str(existing.get(name, {}).get("plan") or ""):
-                found[name] = _chosen(own)
+                plans[name] = _chosen(own)
             elif machine.get("hardware_reservation_id") or machine.get("spot_instance"):
-                found[name] = {"plan_problem": "a host with metal_hardware_reservation_id or metal_spot_instance has no default plan"}
+                plans[name] = {"plan_problem": "a host with metal_hardware_reservation_id or metal_spot_instance has no default plan"}
             else:
                 as_control_plane = group == "bootstrap" or (reused and reused in (name, machine.get("inventory_hostname")))
                 key = _pool_of(machine, SHARED if as_control_plane else group, load_balancer_operating_system)
@@ -128,10 +128,10 @@ def default_plans(
     for pool in sorted(pools, key=lambda pool: (list(DEFAULT_SIZES).index(pool.group), pool)):
         names = [str(machine["hostname"]) for machine in pools[pool]]
         plan = _plan_of_devices(pool, devices, set_by_host) or _cheapest(pool, len(names), offer, ordered)
-        found |= {name: _chosen(plan) if plan else {"plan_problem": _lack(pool)} for name in names}
+        plans |= {name: _chosen(plan) if plan else {"plan_problem": _lack(pool)} for name in names}
         if plan:
             ordered.update({Place(metro, plan): len(names) for metro in pool.metros[:1]})
-    return found
+    return plans
 
 
 def _chosen(plan: str) -> dict[str, Any]:
@@ -180,8 +180,8 @@ def _plan_of_devices(pool: _Pool, devices: Iterable[Mapping[str, Any]], set_by_h
 
 def _cheapest(pool: _Pool, quantity: int, offer: Offer, ordered: Mapping[Place, int]) -> str | None:
     """Return the cheapest plan that fits, with capacity in a metro of the pool if one has any."""
-    found = next((system for system in offer.operating_systems() if system.get("slug") == pool.operating_system), {})
-    provisionable = found.get("provisionable_on") or []
+    system_of_pool = next((system for system in offer.operating_systems() if system.get("slug") == pool.operating_system), {})
+    provisionable = system_of_pool.get("provisionable_on") or []
     fitting = sorted(
         (plan for plan in offer.plans() if _fits(plan, pool) and (not provisionable or plan["slug"] in provisionable)),
         key=lambda plan: (plan.get("price_per_hour") is None, plan.get("price_per_hour") or 0.0, str(plan["slug"])),

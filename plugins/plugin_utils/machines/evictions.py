@@ -39,27 +39,27 @@ def evictions(
     ``nodes``: those of the cluster. A worker has the name of its Node, whatever host name its device has. ``timeout`` is the time until the
     last deletion, ``grace_period`` the time until the first one.
     """
-    found = []
+    pending = []
     for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
         end = time_of(device.get("termination_time"))
         if end is None or device.get("state") in DELETING_STATES:
             continue
         left = int((end - now).total_seconds())
         if left <= within:
-            found.append(
+            pending.append(
                 Eviction(str(device["hostname"]), str(device["termination_time"]), max(left, 0), bool(device.get("spot_instance")))
             )
-    found.sort(key=lambda each: (each.seconds, each.hostname))
-    times = [max(each.seconds - MARGIN, 1) for each in found]
+    pending.sort(key=lambda each: (each.seconds, each.hostname))
+    times = [max(eviction.seconds - MARGIN, 1) for eviction in pending]
     return {
-        "evictions": [asdict(each) for each in found],
-        "nodes": [each.hostname for each in found],
+        "evictions": [asdict(eviction) for eviction in pending],
+        "nodes": [eviction.hostname for eviction in pending],
         "timeout": max(times, default=0),
         "grace_period": min(times, default=0),
-        "lines": [_line(each) for each in found],
+        "lines": [_line(eviction) for eviction in pending],
     }
 
 
-def _line(each: Eviction) -> str:
-    kind = "spot market device" if each.is_spot else "device"
-    return f"{each.hostname}: the Metal API deletes its {kind} at {each.termination_time}, in {each.seconds} s"
+def _line(eviction: Eviction) -> str:
+    kind = "spot market device" if eviction.is_spot else "device"
+    return f"{eviction.hostname}: the Metal API deletes its {kind} at {eviction.termination_time}, in {eviction.seconds} s"

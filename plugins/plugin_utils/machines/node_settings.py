@@ -30,8 +30,8 @@ def node_changes(machines: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[
     and its resource version: a taint that is added meanwhile makes the patch fail and does not get lost.
     """
     current = {node["metadata"]["name"]: node for node in nodes}
-    found = (_definition(machine, current[machine["hostname"]]) for machine in machines if machine["hostname"] in current)
-    return [definition for definition in found if definition]
+    definitions = (_definition(machine, current[machine["hostname"]]) for machine in machines if machine["hostname"] in current)
+    return [definition for definition in definitions if definition]
 
 
 def _definition(machine: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, Any] | None:

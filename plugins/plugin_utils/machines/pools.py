@@ -25,14 +25,14 @@ FORMS = "{worker: 3} or {worker: [worker-0, worker-2]}, as JSON text, or as work
 """How sizes are written, for messages."""
 
 
-def parse_sizes(given: Any) -> dict[str, int | tuple[str, ...]]:
+def parse_sizes(sizes_value: Any) -> dict[str, int | tuple[str, ...]]:
     """Return the sizes by pool: of a mapping, of its JSON text, or of ``worker=3, storage=storage-0 storage-2``.
 
     Raises CollectionError with all problems.
     """
     problems: list[str] = []
     sizes: dict[str, int | tuple[str, ...]] = {}
-    for pool, value in _mapping(given).items():
+    for pool, value in _mapping(sizes_value).items():
         text = str(value).strip()
         if isinstance(value, list | tuple):
             sizes[str(pool)] = names = tuple(str(name).strip() for name in value)
@@ -56,10 +56,10 @@ def _names_problem(names: Sequence[str]) -> str:
     return f"{repeated[0]} is listed twice" if repeated else ""
 
 
-def _mapping(given: Any) -> Mapping[Any, Any]:
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    text = str(given).strip()
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    if value is None or isinstance(value, Mapping):
+        return value or {}
+    text = str(value).strip()
     if not text:
         return {}
     parsed = _pairs(text)
@@ -85,25 +85,25 @@ def _pairs(text: str) -> dict[str, Any] | None:
         if not pool or not re.fullmatch(r"[^=:{}\[\]\"']+", value):
             return None
         words.setdefault(pool, []).append(value)
-    return {pool: found[0] if len(found) == 1 and re.fullmatch("[0-9]+", found[0], re.ASCII) else found for pool, found in words.items()}
+    return {pool: names[0] if len(names) == 1 and re.fullmatch("[0-9]+", names[0], re.ASCII) else names for pool, names in words.items()}
 
 
-def parse_names(given: Any, variable: str) -> list[str]:
+def parse_names(value: Any, variable: str) -> list[str]:
     """Return the host names of a list, of its JSON text, or of a text with commas or spaces. Raises CollectionError for other values."""
-    if isinstance(given, str):
-        text = given.strip()
+    if isinstance(value, str):
+        text = value.strip()
         if text.startswith("["):
             try:
-                given = json.loads(text)
+                value = json.loads(text)
             except ValueError as problem:
                 raise CollectionError(f"{variable} is no JSON list: {problem}. Write it as [worker-2] or as worker-2,worker-3") from problem
         else:
-            given = re.split(r"[\s,]+", text)
-    if given is None or isinstance(given, Mapping) or not isinstance(given, Iterable):
-        if given is None:
+            value = re.split(r"[\s,]+", text)
+    if value is None or isinstance(value, Mapping) or not isinstance(value, Iterable):
+        if value is None:
             return []
-        raise CollectionError(f"{variable} is {given!r}, which is no list of host names. Write it as [worker-2] or as worker-2,worker-3")
-    return [str(name).strip() for name in given if str(name).strip()]
+        raise CollectionError(f"{variable} is {value!r}, which is no list of host names. Write it as [worker-2] or as worker-2,worker-3")
+    return [str(name).strip() for name in value if str(name).strip()]
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class _Series:
     def names(self, size: int) -> list[str]:
         return [self.name(number) for number in range(self.first, self.first + size)]
 
-    def has(self, name: str) -> bool:
+    def contains(self, name: str) -> bool:
         """Return whether the name is of the series, with any number."""
         match = NUMBERED.fullmatch(name)
         return match is not None and name == self.name(int(match["number"]))
@@ -131,9 +131,9 @@ def _series(pool: str, members: Sequence[str]) -> _Series:
     """Return the series that the hosts belong to. Raises ValueError if they have no number, or names of several forms."""
     if not members:
         return _Series(f"{pool}-", "", 1, 0)
-    found = [NUMBERED.fullmatch(name) for name in members]
-    unnumbered = sorted(name for name, match in zip(members, found, strict=True) if match is None)
-    matches = [match for match in found if match]
+    numbered = [NUMBERED.fullmatch(name) for name in members]
+    unnumbered = sorted(name for name, match in zip(members, numbered, strict=True) if match is None)
+    matches = [match for match in numbered if match]
     if unnumbered:
         raise ValueError(f"{unnumbered[0]} has no number in its name, so it is not clear which hosts are added or removed")
     forms = sorted({(match["before"], match["after"]) for match in matches})
@@ -186,7 +186,7 @@ def pool_hosts(groups: Mapping[str, Sequence[str]], sizes: Any) -> dict[str, lis
         added += [{"name": name, "group": pool if pool in groups else "workers"} for name in names if name not in members]
     if problems:
         raise CollectionError(together("openshift_pool_sizes cannot be used", problems))
-    return {"added": added, "workers": [name for name in workers if name not in removed] + [each["name"] for each in added]}
+    return {"added": added, "workers": [name for name in workers if name not in removed] + [host["name"] for host in added]}
 
 
 def _desired(pool: str, members: Sequence[str], size: int | tuple[str, ...]) -> list[str]:
@@ -199,7 +199,7 @@ def _desired(pool: str, members: Sequence[str], size: int | tuple[str, ...]) -> 
     if unknown:
         # A typing error would order a machine. A host that the inventory does not have may be one that AWX has left out.
         series = _series(pool, members)
-        if others := [name for name in unknown if not series.has(name)]:
+        if others := [name for name in unknown if not series.contains(name)]:
             raise ValueError(f"{others[0]} is none of its hosts ({', '.join(members) or 'none'}), and not of the form {series.name(0)}")
     return list(size)
 

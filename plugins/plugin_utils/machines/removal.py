@@ -125,9 +125,9 @@ def _is_above(name: str, members: Sequence[str], size: int, pool: str) -> bool:
     if not members:
         # Only the pool's usual names say that nothing of another series is deleted.
         return size == 0 and (match["before"], match["after"]) == (f"{pool}-".lower(), "")
-    found = [other for each in members if (other := NUMBERED.fullmatch(each))]
-    forms = {(other["before"], other["after"]) for other in found}
-    return forms == {(match["before"], match["after"])} and int(match["number"]) > max(int(other["number"]) for other in found)
+    others = [other for member in members if (other := NUMBERED.fullmatch(member))]
+    forms = {(other["before"], other["after"]) for other in others}
+    return forms == {(match["before"], match["after"])} and int(match["number"]) > max(int(other["number"]) for other in others)
 
 
 def _limit(choice: Choice, unnamed: Mapping[str, Sequence[str]], pools: Iterable[str], at_most: int | None, end: str) -> None:

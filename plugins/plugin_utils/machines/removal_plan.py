@@ -39,31 +39,31 @@ def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
     """
     masters, workers = ([machine["hostname"] for machine in machines[group]] for group in ("control_plane", "workers"))
     identities = identify(nodes or (), devices)
-    found = {device["hostname"]: device for device in devices}
+    by_name = {device["hostname"]: device for device in devices}
     # Nodes and machines of the inventory have the host name of the device in lower case.
-    excess = [device for name, device in sorted(found.items()) if name.lower() not in {*masters, *workers}]
+    excess = [device for name, device in sorted(by_name.items()) if name.lower() not in {*masters, *workers}]
     if replaced is None:
-        choice = choose_removals(found.values(), machines, cluster, request)
+        choice = choose_removals(by_name.values(), machines, cluster, request)
     else:
         names = [device["hostname"] for device in excess if f"{ROLE_TAG}worker" in device["tags"]]
         choice = Choice(removed={name: "replaced" for name in names if name.lower() in replaced})
     removed = list(choice.removed)
-    blockers = [*_installation(found.values(), cluster), *_control_plane(excess), *choice.blockers]
+    blockers = [*_installation(by_name.values(), cluster), *_control_plane(excess), *choice.blockers]
     if removed:
         blockers += [*_locked(excess, removed), *_of_one_name(devices, removed)]
         # Another device would be deleted than the one whose Node was drained.
-        blockers += [f"{each.text}." for each in identities.renamed]
+        blockers += [f"{problem.text}." for problem in identities.renamed]
     if removed and nodes is not None:
         states = {node["name"]: node for node in nodes}
         blockers += _quorum(states, masters, removed)
         if replaced is None:
-            blockers += _least(states, workers, found if joining else None, removed, least_workers)
+            blockers += _least(states, workers, by_name if joining else None, removed, least_workers)
         elif any(name.lower() in states and _is_able(states[name.lower()]) for name in removed):
             blockers += [f"{text} {REPLACING}" for text in _least(states, workers, None, removed, least_workers)]
     return {
         "removed": removed,
-        "ids": [str(found[name]["id"]) for name in removed],
-        "nodes": [identities.node_of(str(found[name]["id"])) or name.lower() for name in removed],
+        "ids": [str(by_name[name]["id"]) for name in removed],
+        "nodes": [identities.node_of(str(by_name[name]["id"])) or name.lower() for name in removed],
         "blockers": blockers,
     }
 

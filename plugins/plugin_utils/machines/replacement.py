@@ -36,7 +36,7 @@ class Fleet:
         self.nodes = {
             str(node["name"]): node for node in nodes if identities.device_of(node["name"]) is not None or node["name"] not in self.devices
         }
-        self.renamed = [each.text for each in identities.renamed]
+        self.renamed = [problem.text for problem in identities.renamed]
 
     def named(self, name: str) -> list[tuple[str, Entry]]:
         """Return the group and machine of this host name or inventory name; an empty list if there is none."""
@@ -60,8 +60,8 @@ def names_of(value: Any) -> list[str]:
         words: Iterable[Any] = re.split(r"[\s,]+", value.strip().strip("[]"))
     else:
         words = value if isinstance(value, Iterable) else [value] if value else []
-    found = [str(word).strip(" \t\n'\"") for word in words]
-    return list(dict.fromkeys(word for word in found if word))
+    names = [str(word).strip(" \t\n'\"") for word in words]
+    return list(dict.fromkeys(word for word in names if word))
 
 
 def provisioned_at(device: Entry) -> datetime | None:
@@ -112,9 +112,9 @@ def _chosen(fleet: Fleet, names: Sequence[str], pool: str) -> tuple[list[tuple[s
         both = "openshift_replace and openshift_replace_pool are both set" if pool else "No machine to replace is given"
         return [], [f"{both}. Run with -e openshift_replace=<host>[,<host>], or with -e openshift_replace_pool=<pool>."]
     if pool:
-        found = [("workers", machine) for machine in fleet.pool(pool)]
+        candidates = [("workers", machine) for machine in fleet.pool(pool)]
         pools = sorted({str(machine.get("pool")) for machine in fleet.groups["workers"]})
-        return found, [] if found else [f"The inventory has no pool {pool}. Its pools are: {', '.join(pools) or 'none'}."]
+        return candidates, [] if candidates else [f"The inventory has no pool {pool}. Its pools are: {', '.join(pools) or 'none'}."]
     chosen, problems = [], []
     for name in names:
         matches = fleet.named(name)
@@ -143,7 +143,7 @@ def unhealthy_machines(fleet: Fleet, *, now: datetime, replace_after: int = 0) -
     how long its Node is not Ready, where known. ``is_due``: whether scale.yml may replace it by itself: a worker whose device failed, or
     whose device runs while its Node is not Ready for ``replace_after`` seconds; never with 0. ``line`` is a text with the next step.
     """
-    found = []
+    unhealthy = []
     for group in GROUPS:
         for machine in fleet.groups[group]:
             name = machine["hostname"].lower()
@@ -164,8 +164,8 @@ def unhealthy_machines(fleet: Fleet, *, now: datetime, replace_after: int = 0) -
                 "seconds": seconds,
                 "is_due": is_due,
             }
-            found.append({**entry, "line": _line(entry)})
-    return sorted(found, key=lambda entry: entry["hostname"])
+            unhealthy.append({**entry, "line": _line(entry)})
+    return sorted(unhealthy, key=lambda entry: entry["hostname"])
 
 
 def _ailment(device: Entry | None, node: Entry | None) -> tuple[str, str]:

@@ -21,13 +21,13 @@ WORKLOADS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet")
 
 def has_cloud_controller(objects: Iterable[Any]) -> bool:
     """Return whether one of these Kubernetes objects is a workload that tolerates the taint of uninitialized nodes."""
-    return any(_tolerates(each) for each in all_items(objects))
+    return any(_tolerates(item) for item in all_items(objects))
 
 
 def all_items(objects: Iterable[Any]) -> Iterable[Any]:
     """Yield the objects, with those in lists."""
-    for each in objects:
-        yield from all_items(mapping(each)["items"]) if isinstance(mapping(each).get("items"), list) else [each]
+    for item in objects:
+        yield from all_items(mapping(item)["items"]) if isinstance(mapping(item).get("items"), list) else [item]
 
 
 def _tolerates(item: Any) -> bool:

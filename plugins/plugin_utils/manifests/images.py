@@ -25,16 +25,16 @@ def manifest_images(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     ``sources`` and ``tag_sources``: mirrors of images by digest and by tag, as ``imageDigestSources`` of an install-config.
     """
     try:
-        documents = [document for each in manifests for document in yaml.safe_load_all(str(each["content"]))]
+        documents = [document for manifest in manifests for document in yaml.safe_load_all(str(manifest["content"]))]
     except (KeyError, TypeError, yaml.YAMLError) as problem:
         raise CollectionError(f"Cannot read the manifests: {problem}") from problem
-    objects = [each for document in documents for each in _objects(document)]
-    catalogs = {_name(each): str(mapping(each.get("spec")).get("image") or "") for each in _of_kind(objects, "CatalogSource")}
+    objects = [item for document in documents for item in _objects(document)]
+    catalogs = {_name(item): str(mapping(item.get("spec")).get("image") or "") for item in _of_kind(objects, "CatalogSource")}
     return {
         "catalogs": sorted(catalogs),
         "images": {f"catalogue {name}": image for name, image in catalogs.items() if image},
-        "sources": [entry for each in _of_kind(objects, "ImageDigestMirrorSet") for entry in _mirrors(each, "imageDigestMirrors")],
-        "tag_sources": [entry for each in _of_kind(objects, "ImageTagMirrorSet") for entry in _mirrors(each, "imageTagMirrors")],
+        "sources": [entry for item in _of_kind(objects, "ImageDigestMirrorSet") for entry in _mirrors(item, "imageDigestMirrors")],
+        "tag_sources": [entry for item in _of_kind(objects, "ImageTagMirrorSet") for entry in _mirrors(item, "imageTagMirrors")],
     }
 
 
@@ -45,7 +45,7 @@ def _objects(document: Any) -> list[Mapping[str, Any]]:
 
 
 def _of_kind(objects: Iterable[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
-    return [each for each in objects if each.get("kind") == kind]
+    return [item for item in objects if item.get("kind") == kind]
 
 
 def _name(item: Mapping[str, Any]) -> str:
@@ -54,4 +54,6 @@ def _name(item: Mapping[str, Any]) -> str:
 
 def _mirrors(item: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     entries = mappings(mapping(item.get("spec")).get(key))
-    return [{"source": str(each.get("source") or ""), "mirrors": [str(mirror) for mirror in each.get("mirrors") or []]} for each in entries]
+    return [
+        {"source": str(entry.get("source") or ""), "mirrors": [str(mirror) for mirror in entry.get("mirrors") or []]} for entry in entries
+    ]

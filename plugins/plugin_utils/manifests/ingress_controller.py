@@ -26,16 +26,16 @@ def ingress_controller(settings: Mapping[str, Any]) -> Iterator[Object]:
 
     ``ingress``: ``pool`` and ``replicas``, both may be empty. ``workers``: all machines of the inventory's pools.
     """
-    given = mapping(settings.get("ingress"))
-    spec = desired_spec(text(given.get("pool")), given.get("replicas"), settings.get("workers") or ())
+    ingress = mapping(settings.get("ingress"))
+    spec = desired_spec(text(ingress.get("pool")), ingress.get("replicas"), settings.get("workers") or ())
     if spec:
         yield _object(spec, ",".join(sorted(spec)))
 
 
 def has_ingress_controller(objects: Iterable[Any]) -> bool:
     """Return whether one of these Kubernetes objects is the default IngressController."""
-    found = (each for each in all_items(objects) if mapping(each).get("kind") == "IngressController")
-    return any(mapping(each.get("metadata")).get("name") == "default" for each in found)
+    controllers = (item for item in all_items(objects) if mapping(item).get("kind") == "IngressController")
+    return any(mapping(item.get("metadata")).get("name") == "default" for item in controllers)
 
 
 def desired_spec(pool: str, replicas: Any, workers: Machines) -> Object:

@@ -21,13 +21,13 @@ def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     ``kube_vip``: ``address``, the elastic address of the API, without which there is no kube-vip; ``image``; ``metadata_url``; ``script``,
     ``service``, ``timer`` and ``address_service``, the contents of their files.
     """
-    found = settings.get("kube_vip") or {}
-    if not found.get("address"):
+    options = settings.get("kube_vip") or {}
+    if not options.get("address"):
         return
-    values = {"METADATA_URL": found["metadata_url"], "API_ADDRESS": found["address"], "IMAGE": found["image"]}
+    values = {"METADATA_URL": options["metadata_url"], "API_ADDRESS": options["address"], "IMAGE": options["image"]}
     files = [
         ignition_file("/etc/kube-vip.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
-        ignition_file("/usr/local/bin/kube-vip", found["script"], 0o755),
+        ignition_file("/usr/local/bin/kube-vip", options["script"], 0o755),
     ]
     units = {"kube-vip.service": "service", "kube-vip.timer": "timer", "kube-vip-address.service": "address_service"}
-    yield machine_config("master", "kube-vip", files, [unit(name, found[content]) for name, content in units.items()])
+    yield machine_config("master", "kube-vip", files, [unit(name, options[content]) for name, content in units.items()])

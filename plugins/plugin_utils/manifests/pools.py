@@ -31,16 +31,16 @@ def pool_manifests(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield from _kernel_arguments("worker", of_workers)
     for name, machines in own_pools(workers).items():
         yield machine_config_pool(name)
-        yield from _kernel_arguments(name, [each for each in arguments_of(machines) if each not in of_workers])
+        yield from _kernel_arguments(name, [argument for argument in arguments_of(machines) if argument not in of_workers])
 
 
 def own_pools(workers: Machines) -> dict[str, list[Mapping[str, Any]]]:
     """Return the machines of each MachineConfigPool of its own, by name."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_pool: dict[str, list[Mapping[str, Any]]] = {}
     for machine in workers:
         if machine.get("machine_config_pool"):
-            found.setdefault(machine["machine_config_pool"], []).append(machine)
-    return found
+            by_pool.setdefault(machine["machine_config_pool"], []).append(machine)
+    return by_pool
 
 
 def arguments_of(machines: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -114,16 +114,16 @@ def pool_changes(desired: Iterable[Mapping[str, Any]], current: Iterable[Mapping
     ``current``: its MachineConfigPools and MachineConfigs. Of these only MachineConfigs with our label are deleted. A
     MachineConfigPool never is, since its nodes would go over to another config.
     """
-    requested, found = {_identity(item): item for item in desired}, {_identity(item): item for item in current}
+    requested, existing = {_identity(item): item for item in desired}, {_identity(item): item for item in current}
     removed = [
         item
-        for identity, item in found.items()
+        for identity, item in existing.items()
         if item.get("kind") == "MachineConfig"
         and MANAGED in mapping(mapping(item.get("metadata")).get("labels"))
         and identity not in requested
     ]
     return {
-        "present": [dict(item) for identity, item in requested.items() if not _has(found.get(identity, {}), item)],
+        "present": [dict(item) for identity, item in requested.items() if not _has(existing.get(identity, {}), item)],
         "absent": [
             {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {"name": item["metadata"]["name"]}} for item in removed
         ],

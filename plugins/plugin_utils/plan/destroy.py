@@ -38,11 +38,14 @@ def plan_destroy(
     """
     _list, names, devices, network, folder, left = PHASES
     steps = [
-        *(_step(names, "records", str(each["name"]), " ".join(map(str, each.get("before") or ()))) for each in records),
+        *(_step(names, "records", str(record["name"]), " ".join(map(str, record.get("before") or ()))) for record in records),
         *(_device(devices, device) for device in cluster.get("devices") or ()),
-        *(_gateway(network, each) for each in cluster["metal_gateways"]),
-        *(_step(network, "vlan", f"VLAN {each.get('vxlan')}", f"in {each.get('metro')}", each) for each in cluster["virtual_networks"]),
-        *(_addresses(network, each) for each in cluster["ip_reservations"]),
+        *(_gateway(network, metal_gateway) for metal_gateway in cluster["metal_gateways"]),
+        *(
+            _step(network, "vlan", f"VLAN {virtual_network.get('vxlan')}", f"in {virtual_network.get('metro')}", virtual_network)
+            for virtual_network in cluster["virtual_networks"]
+        ),
+        *(_addresses(network, ip_reservation) for ip_reservation in cluster["ip_reservations"]),
         *(_step(folder, "files", what, where) for what, where in files.items()),
         *(
             [replace(_step(left, "project", f"project {project['name']}", "", project), reason="unless something else is in it")]
@@ -54,8 +57,8 @@ def plan_destroy(
     return Plan(str(cluster["name"]), "destroy.yml", PHASES, steps, cluster.get("price_per_hour"), notes=notes, is_long=True)
 
 
-def _step(phase: str, kind: str, name: str, text: str, found: Mapping[str, Any] | None = None) -> Step:
-    known = found or {}
+def _step(phase: str, kind: str, name: str, text: str, existing: Mapping[str, Any] | None = None) -> Step:
+    known = existing or {}
     since = f"since {known['created_at']}" if known.get("created_at") else ""
     identity = f"({known['id']})" if known.get("id") else ""
     detail = " ".join(filter(None, [", ".join(filter(None, [text, since])), identity]))

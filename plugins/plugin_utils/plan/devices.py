@@ -23,8 +23,8 @@ def missing_machines(machines: Machines, existing: Iterable[str], *, bootstrap_o
     """
     present = {*existing, reused}
     return {
-        group: [] if group == "bootstrap" and bootstrap_over else [each for each in found if each["hostname"] not in present]
-        for group, found in machines.items()
+        group: [] if group == "bootstrap" and bootstrap_over else [machine for machine in members if machine["hostname"] not in present]
+        for group, members in machines.items()
     }
 
 
@@ -33,8 +33,8 @@ def orders(phase: str, group: str, world: World, reasons: Mapping[str, str] | No
     if not world.knows_devices:
         return []
     machines = {str(machine["hostname"]): machine for machine in world.missing.get(group, ())}
-    given = reasons or {}
-    return [_order(phase, name, machine, world, given.get(name, NEW)) for name, machine in sorted(machines.items())]
+    reason_of = reasons or {}
+    return [_order(phase, name, machine, world, reason_of.get(name, NEW)) for name, machine in sorted(machines.items())]
 
 
 def _order(phase: str, name: str, machine: Machine, world: World, reason: str) -> Step:
@@ -53,8 +53,8 @@ def _order(phase: str, name: str, machine: Machine, world: World, reason: str) -
 
 def _offer(machine: Machine, world: World) -> Offer:
     """Return what is offered for a machine; without offers, as for the status, at the price of devices of the same plan."""
-    if found := world.offers.get(str(machine["hostname"])):
-        return found
+    if offer := world.offers.get(str(machine["hostname"])):
+        return offer
     plan = str(machine.get("plan") or "")
     prices = {price_of(device) for device in world.devices if device.get("plan") == plan and not device.get("hardware_reservation_id")}
     return Offer(plan, str(machine.get("metro") or ""), prices.pop() if len(prices) == 1 else None)
@@ -89,8 +89,11 @@ def due(desired: Desired, world: World) -> dict[str, str]:
     """Return the workers that scale.yml replaces because they are unhealthy, with the reason by host name."""
     if not (world.knows_devices and world.knows_nodes):
         return {}
-    found = unhealthy_machines(world.fleet(desired), now=world.now, replace_after=desired.replace_not_ready_after)
-    return {entry["hostname"]: entry["reason"] for entry in [each for each in found if each["is_due"]][: desired.replace_at_most]}
+    unhealthy = unhealthy_machines(world.fleet(desired), now=world.now, replace_after=desired.replace_not_ready_after)
+    return {
+        entry["hostname"]: entry["reason"]
+        for entry in [candidate for candidate in unhealthy if candidate["is_due"]][: desired.replace_at_most]
+    }
 
 
 def failed(desired: Desired, world: World, group: str) -> dict[str, str]:
@@ -111,7 +114,7 @@ class _Row:
     cordoned_here: bool
 
 
-def gone(desired: Desired, world: World) -> dict[str, str]:
+def vanished_devices(desired: Desired, world: World) -> dict[str, str]:
     """Return the Nodes that are left by a device that does not exist any more, with the id of that device by name: of present and former
     workers, by the rule of ``node_ownership``.
     """
@@ -140,5 +143,5 @@ def stale_nodes(phase: str, desired: Desired, world: World) -> list[Step]:
     """Return a step for each Node that is left by its device."""
     return [
         Step(phase, "remove", "node", name, "its device does not exist any more", detail="the Node", before={"device": device})
-        for name, device in sorted(gone(desired, world).items())
+        for name, device in sorted(vanished_devices(desired, world).items())
     ]

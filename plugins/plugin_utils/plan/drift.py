@@ -29,10 +29,10 @@ PLACES = frozenset({"plan", "metro"})
 
 def due_topics(topics: Mapping[str, Sequence[str]], phases: Sequence[str], world: World) -> list[str]:
     """Return the phases that run without a step, since they compare what no source has read."""
-    found = [phase for topic in world.unread for phase in topics.get(topic, phases)]
+    due = [phase for topic in world.unread for phase in topics.get(topic, phases)]
     # The phases of devices wait for those that are about to become active.
     settling = any(device.get("state") not in ("active", "inactive") for device in world.devices)
-    return [*found, *(topics["devices"] if settling else ())]
+    return [*due, *(topics["devices"] if settling else ())]
 
 
 def changed_cluster(phase: str, desired: Desired, world: World, joining: Collection[str]) -> list[Step]:
@@ -50,11 +50,11 @@ def changed_cluster(phase: str, desired: Desired, world: World, joining: Collect
 
 def changed_devices(phase: str, group: str, desired: Desired, world: World) -> list[Step]:
     """Return a step for each device of the group with other attributes than its machine."""
-    found = world.fleet(desired).devices
+    devices = world.fleet(desired).devices
     steps = []
     for order in desired.orders.get(group, ()):
         name = str(order["hostname"])
-        current = found.get(name, {}).get("comparable")
+        current = devices.get(name, {}).get("comparable")
         if current is None:
             continue
         after = differences(current, desired_attributes(order, desired.ownership_tags))
@@ -68,7 +68,7 @@ def changed_devices(phase: str, group: str, desired: Desired, world: World) -> l
 
 def _change(key: str, before: Any, after: Any) -> str:
     if isinstance(after, list) and isinstance(before, list):
-        signs = [f"+{each}" for each in after if each not in before] + [f"-{each}" for each in before if each not in after]
+        signs = [f"+{name}" for name in after if name not in before] + [f"-{name}" for name in before if name not in after]
         return f"{key} {' '.join(signs)}"
     return f"{key} {before if before not in ('', None) else 'none'} -> {after if after != '' else 'none'}"
 
@@ -79,7 +79,7 @@ def changed_records(phase: str, desired: Desired, world: World) -> list[Step]:
         return []
     every = cluster_dns_records(world.devices, desired.cluster, bootstrap_complete=True, nodes=world.nodes, **desired.records)
     asked = [{**record, "type": ADDRESSES} for record in every if record["name"] in world.records]
-    current = {key: found for name, each in world.records.items() for key, found in _record_sets(name, each)}
+    current = {key: record_set for name, each in world.records.items() for key, record_set in _record_sets(name, each)}
     addresses = {str(entry["address"]) for device in world.devices for entry in device.get("ip_addresses") or ()}
     changes = planned(expanded(asked), current, desired.owner, adoptable=addresses, takes_foreign=True).changes
     names = {ownership_name(record["name"]): record["name"] for record in asked}
@@ -95,7 +95,10 @@ def changed_records(phase: str, desired: Desired, world: World) -> list[Step]:
 def _record_sets(name: str, reading: Mapping[str, Any]) -> Iterable[tuple[tuple[str, str], Found]]:
     """Return what preflight has read of a name as the record sets that are compared."""
     for kind in ADDRESS_TYPES:
-        yield (name, kind), Found([each for each in reading["addresses"] if record_type(each) == kind], str(reading.get("alias") or ""))
+        yield (
+            (name, kind),
+            Found([address for address in reading["addresses"] if record_type(address) == kind], str(reading.get("alias") or "")),
+        )
     yield (ownership_name(name), "TXT"), Found(list(reading["texts"]))
 
 

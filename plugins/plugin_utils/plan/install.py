@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...module_utils.base.tags import ROLE_TAG
 from ...module_utils.machines.operation import REQUESTED
-from .devices import failed, gone, orders, replaced, stale_nodes
+from .devices import failed, orders, replaced, stale_nodes, vanished_devices
 from .drift import changed_cluster, changed_configs, changed_devices, due_topics
 from .joining import boot_files, coming, records
 from .step import Plan, Step
@@ -58,7 +58,7 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
     if not world.knows_devices:
         return Plan(desired.cluster, "install.yml", PHASES, [], None, world.problems, also=PHASES)
     again = {group: failed(desired, world, group) for group in ("control_plane", "workers")}
-    left = dict.fromkeys(gone(desired, world), "its device does not exist any more")
+    left = dict.fromkeys(vanished_devices(desired, world), "its device does not exist any more")
     control_plane = [
         *orders(create, "bootstrap", world),
         *replaced(create, again["control_plane"], desired, world, drained=False),

@@ -49,7 +49,7 @@ def settings(phase: str, desired: Desired, world: World) -> list[Step]:
     """Return a step for each Node whose labels, annotations, taints or record of its device are not those of the inventory."""
     if not world.knows_nodes:
         return []
-    found = {str(each["metadata"]["name"]): each for each in world.objects}
+    by_name = {str(item["metadata"]["name"]): item for item in world.objects}
     texts = {str(change["metadata"]["name"]): list(_texts(change)) for change in node_changes(desired.nodes, world.objects)}
     devices, expected = world.fleet(desired).devices, {str(machine["hostname"]) for machine in desired.nodes}
     for node in world.nodes:
@@ -63,7 +63,7 @@ def settings(phase: str, desired: Desired, world: World) -> list[Step]:
             name,
             "" if said == [RECORDED] else "set in the inventory",
             detail=", ".join(said),
-            before=_before(found.get(name, {})),
+            before=_before(by_name.get(name, {})),
         )
         for name, said in sorted(texts.items())
         if said

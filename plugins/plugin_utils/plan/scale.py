@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .devices import due, failed, gone, orders, replaced, stale_nodes
+from .devices import due, failed, orders, replaced, stale_nodes, vanished_devices
 from .drift import changed_cluster, changed_configs, changed_devices, due_topics
 from .joining import boot_files, coming, records
 from .removal import choice, removals
@@ -38,7 +38,7 @@ def plan_scale(desired: Desired, world: World) -> Plan:
     chosen = choice(desired, world)
     drained = due(desired, world)
     again = {name: why for name, why in failed(desired, world, "workers").items() if name not in drained}
-    left = dict.fromkeys(gone(desired, world), "its device does not exist any more")
+    left = dict.fromkeys(vanished_devices(desired, world), "its device does not exist any more")
     devices = [
         *replaced(create, drained, desired, world, drained=True),
         *replaced(create, again, desired, world, drained=False),

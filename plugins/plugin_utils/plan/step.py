@@ -77,8 +77,8 @@ class Plan:
     @property
     def due(self) -> list[str]:
         """The phases that have something to do. The playbook skips the others."""
-        found = {*self.also, *(step.phase for step in self.steps)}
-        return [phase for phase in self.phases if phase in found]
+        phases = {*self.also, *(step.phase for step in self.steps)}
+        return [phase for phase in self.phases if phase in phases]
 
     def of_phase(self, phase: str) -> list[Step]:
         """Return the steps of a phase."""
@@ -96,7 +96,7 @@ class Plan:
             "kept": dict(self.kept),
             "notes": list(self.notes),
             "due": self.due,
-            "steps": [{each.name: _plain(getattr(step, each.name)) for each in fields(step)} for step in self.steps],
+            "steps": [{field.name: _plain(getattr(step, field.name)) for field in fields(step)} for step in self.steps],
             "lines": self.lines(),
         }
 
@@ -149,6 +149,6 @@ def _plain(value: Any) -> Any:
 
 def total(prices: Iterable[float | None]) -> float | None:
     """Return the sum of prices; None if one is not known."""
-    found = list(prices)
-    known = [price for price in found if price is not None]
-    return round(sum(known), 4) if len(known) == len(found) else None
+    amounts = list(prices)
+    known = [price for price in amounts if price is not None]
+    return round(sum(known), 4) if len(known) == len(amounts) else None

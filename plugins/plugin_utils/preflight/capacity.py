@@ -34,11 +34,11 @@ def capacity(context: Context) -> Finding:
         return passed("no machines that need capacity")
     ordered = Counter(str(place) for place in places.values())
     lacking = len([machine for machine in context.machines_to_order if not machine.get("hardware_reservation_id")]) - len(places)
-    found = listed(f"{count} x {place}" for place, count in ordered.items()) + (
+    observed = listed(f"{count} x {place}" for place, count in ordered.items()) + (
         f"; no capacity for {counted(lacking, 'worker')} beyond the quorum" if lacking else ""
     )
     unknown = [answer for answer in context.read("capacity", "servers") if answer["available"] is None]
-    return not_checkable(f"the Metal API does not report the capacity for {found}") if unknown else passed(found)
+    return not_checkable(f"the Metal API does not report the capacity for {observed}") if unknown else passed(observed)
 
 
 def reservations(context: Context) -> Finding:
@@ -49,8 +49,10 @@ def reservations(context: Context) -> Finding:
     }
     if not requested:
         return passed("none requested")
-    known = {each["id"]: each for each in context.read("reservations", "hardware_reservations")}
-    free = [each for each in known.values() if each.get("provisionable") and not each.get("device_id") and not each.get("need_of_service")]
+    known = {reservation["id"]: reservation for reservation in context.read("reservations", "hardware_reservations")}
+    free = [
+        value for value in known.values() if value.get("provisionable") and not value.get("device_id") and not value.get("need_of_service")
+    ]
     problems, taken, any_free = [], Counter[str](), Counter[Place]()
     for hostname, machine in requested.items():
         identity = str(machine["hardware_reservation_id"])
@@ -63,9 +65,11 @@ def reservations(context: Context) -> Finding:
     problems += [f"{identity} is set for {count} hosts" for identity, count in taken.items() if count > 1]
     for place_of_any, count in any_free.items():
         fitting = [
-            each
-            for each in free
-            if each["plan"] == place_of_any.plan and each["metro"] in (place_of_any.metro, None) and each["id"] not in taken
+            reservation
+            for reservation in free
+            if reservation["plan"] == place_of_any.plan
+            and reservation["metro"] in (place_of_any.metro, None)
+            and reservation["id"] not in taken
         ]
         if len(fitting) < count:
             problems.append(
@@ -78,32 +82,35 @@ def reservations(context: Context) -> Finding:
 def _taken_before(context: Context, requested: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the machines whose reservation a machine with ``next-available`` may get, since that is ordered by an earlier task."""
     for hostname, machine in requested.items():
-        given = known.get(str(machine["hardware_reservation_id"]))
-        if given is None:
+        reservation = known.get(str(machine["hardware_reservation_id"]))
+        if reservation is None:
             continue
         for other, earlier in requested.items():
             is_earlier = ORDERED.get(str(earlier.get("role")), 0) < ORDERED.get(str(machine.get("role")), 0)
-            fits = any(given["plan"] == place.plan and given["metro"] in (place.metro, None) for place in context.places_of(earlier)[:1])
+            fits = any(
+                reservation["plan"] == place.plan and reservation["metro"] in (place.metro, None)
+                for place in context.places_of(earlier)[:1]
+            )
             if earlier["hardware_reservation_id"] == "next-available" and is_earlier and fits:
-                yield f"{other} with next-available is ordered before {hostname}, and may get its reservation {given['id']}"
+                yield f"{other} with next-available is ordered before {hostname}, and may get its reservation {reservation['id']}"
                 break
 
 
-def _reservation_problems(each: Mapping[str, Any] | None, identity: str, places: Sequence[Place]) -> list[str]:
-    if each is None:
+def _reservation_problems(reservation: Mapping[str, Any] | None, identity: str, places: Sequence[Place]) -> list[str]:
+    if reservation is None:
         return [f"{identity} does not exist in this project"]
     problems = []
-    if each.get("device_id"):
+    if reservation.get("device_id"):
         problems.append(f"{identity} is used by a device")
-    elif each.get("need_of_service"):
+    elif reservation.get("need_of_service"):
         problems.append(f"{identity} is out of service")
-    elif not each.get("provisionable"):
+    elif not reservation.get("provisionable"):
         problems.append(f"{identity} cannot be provisioned now")
     for place in places:
-        if each.get("plan") != place.plan:
-            problems.append(f"{identity} has plan {each.get('plan')}, not {place.plan}")
-        if each.get("metro") not in (None, place.metro):
-            problems.append(f"{identity} is in {each.get('metro')}, not {place.metro}")
+        if reservation.get("plan") != place.plan:
+            problems.append(f"{identity} has plan {reservation.get('plan')}, not {place.plan}")
+        if reservation.get("metro") not in (None, place.metro):
+            problems.append(f"{identity} is in {reservation.get('metro')}, not {place.metro}")
     return problems
 
 
@@ -132,7 +139,7 @@ def offers(context: Context) -> dict[str, Offer]:
     market = _read(lambda: prices_of(context.read("spot_prices", "spot_prices")))
     listed = _read(lambda: context.plans)
     places = chosen[0] if chosen else {}
-    found = {}
+    prices = {}
     for machine in context.machines_to_order:
         alternatives = context.places_of(machine)
         place = places.get(machine["hostname"]) or (alternatives[0] if alternatives else Place(metro="", plan=""))
@@ -141,8 +148,8 @@ def offers(context: Context) -> dict[str, Offer]:
         else:
             price = (market or {}).get(place) if is_spot(machine) else ((listed or {}).get(place.plan) or {}).get("price_per_hour")
         is_reserved = bool(machine.get("hardware_reservation_id"))
-        found[machine["hostname"]] = Offer(place.plan, place.metro, float(price) if isinstance(price, (int, float)) else None, is_reserved)
-    return found
+        prices[machine["hostname"]] = Offer(place.plan, place.metro, float(price) if isinstance(price, (int, float)) else None, is_reserved)
+    return prices
 
 
 def _read(read: Callable[[], Answer]) -> Answer | None:

@@ -156,9 +156,9 @@ class Context:
 
     def source_of(self, path: str) -> str:
         """Return the variable that sets a field of the install-config, or the group of the inventory; empty if there is none."""
-        given = self.settings.get("install_config")
+        install_config = self.settings.get("install_config")
         # A field that lacks in one that is given: as the set of capabilities below those that are added to it.
-        is_given = has_field(given, path) or (not variable_of(path) and has_field(given, path.split(".", maxsplit=1)[0]))
+        is_given = has_field(install_config, path) or (not variable_of(path) and has_field(install_config, path.split(".", maxsplit=1)[0]))
         return "openshift_install_config" if is_given else variable_of(path)
 
     def source_of_value(self, value: str) -> str:
@@ -170,8 +170,8 @@ class Context:
     def networks(self) -> dict[str, list[Mapping[str, Any]]]:
         """The networks of the install-config by kind, each with its ``cidr``; without malformed ones."""
         networking = self.install_config.get("networking")
-        given = networking if isinstance(networking, Mapping) else {}
-        config = {"networking": {**DEFAULT_NETWORKS, **given}} if self.install_config else {}
+        fields = networking if isinstance(networking, Mapping) else {}
+        config = {"networking": {**DEFAULT_NETWORKS, **fields}} if self.install_config else {}
         return {kind: [{**entry, "cidr": str(network)} for _index, network, entry in networks_of(config, kind)] for kind in KINDS}
 
     # From the readings.
@@ -217,7 +217,7 @@ class Context:
     def reused_worker(self) -> Machine | None:
         """The worker that the bootstrap machine is reused as; None when none is chosen, or no worker has that name."""
         chosen = self.text("bootstrap_becomes")
-        named = [each for each in self.groups["workers"] if chosen in (each.get("inventory_hostname"), each["hostname"])]
+        named = [worker for worker in self.groups["workers"] if chosen in (worker.get("inventory_hostname"), worker["hostname"])]
         return named[0] if named else None
 
     @cached_property
@@ -246,7 +246,7 @@ class Context:
         if playbook == "scale.yml":
             return {**missing, "bootstrap": [], "control_plane": []}
         if playbook == "replace.yml":
-            return {group: [each for each in found if each["hostname"] in self.replaced] for group, found in missing.items()}
+            return {group: [machine for machine in members if machine["hostname"] in self.replaced] for group, members in missing.items()}
         return missing
 
     @cached_property
@@ -273,18 +273,18 @@ class Context:
             return ()
         if machine.get("role") == "load-balancer":
             placement = None
-        found = alternatives(Place(str(machine.get("metro") or ""), str(machine.get("plan") or "")), placement)
-        return tuple(place for place in found if place.metro and place.plan)
+        places = alternatives(Place(str(machine.get("metro") or ""), str(machine.get("plan") or "")), placement)
+        return tuple(place for place in places if place.metro and place.plan)
 
     def groups_by_plan(self) -> dict[str, list[str]]:
         """Return the groups of the machines to order, by the plans these may have."""
-        found: dict[str, list[str]] = {}
+        groups_of: dict[str, list[str]] = {}
         for group, machines in self.machines_to_order_by_group.items():
             for place in dict.fromkeys(place for machine in machines for place in self.places_of(machine)):
-                groups = found.setdefault(place.plan, [])
+                groups = groups_of.setdefault(place.plan, [])
                 if group not in groups:
                     groups.append(group)
-        return found
+        return groups_of
 
     def metros(self) -> list[str]:
         """Return the metros in which machines may be ordered."""

@@ -26,8 +26,8 @@ def disk_space(context: Context) -> Finding:
         return not_checkable("the free space of the folder cannot be read")
     if context.is_bootstrapped:
         return passed(f"{int(free) / 1e9:.1f} GB; openshift-install was downloaded before")
-    found, needed = f"{int(free) / 1e9:.1f} GB at {context.text('directory')}", float(context.settings["disk_needed"])
-    return passed(found) if int(free) >= needed * 1e9 else failed(f"{found}, {needed:g} GB required")
+    observed, needed = f"{int(free) / 1e9:.1f} GB at {context.text('directory')}", float(context.settings["disk_needed"])
+    return passed(observed) if int(free) >= needed * 1e9 else failed(f"{observed}, {needed:g} GB required")
 
 
 def directory(context: Context) -> Finding:

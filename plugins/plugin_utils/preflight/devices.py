@@ -36,19 +36,19 @@ def _address_problem(requested: Any) -> str:
     """Return why these addresses are not sufficient. Without any, the Metal API assigns public and private ones."""
     if not requested:
         return ""
-    if isinstance(requested, str) or not isinstance(requested, Sequence) or not all(isinstance(each, Mapping) for each in requested):
+    if isinstance(requested, str) or not isinstance(requested, Sequence) or not all(isinstance(entry, Mapping) for entry in requested):
         return "has malformed metal_ip_addresses: not a list of address_family and public"
-    kinds = {(str(each.get("address_family")), _is_true(each.get("public", True))) for each in requested}
+    kinds = {(str(entry.get("address_family")), _is_true(entry.get("public", True))) for entry in requested}
     missing = [name for name, kind in (("public", ("4", True)), ("private", ("4", False))) if kind not in kinds]
     return f"gets no {' and no '.join(missing)} IPv4 address" if missing else ""
 
 
 def given_blocks(machine: Mapping[str, Any]) -> list[str]:
     """Return the ids of the IP reservations from which the device of a machine gets its addresses."""
-    given = [each.get("ip_reservations") or [] for each in mappings(machine.get("ip_addresses"))]
+    requested = [ip_address.get("ip_reservations") or [] for ip_address in mappings(machine.get("ip_addresses"))]
     # Modules accept a list as text, too.
-    lists = [each.split(",") if isinstance(each, str) else each for each in given]
-    return list(dict.fromkeys(str(identity).strip() for each in lists if isinstance(each, Sequence) for identity in each))
+    lists = [entry.split(",") if isinstance(entry, str) else entry for entry in requested]
+    return list(dict.fromkeys(str(identity).strip() for entries in lists if isinstance(entries, Sequence) for identity in entries))
 
 
 def _block_problems(context: Context) -> Iterator[str]:
@@ -85,8 +85,8 @@ def ssh_keys(context: Context) -> Finding:
     if not machines:
         return passed("chosen by the options of the machines")
     keys = context.read("ssh_keys", "ssh_keys")
-    if found := keys["project"] + keys["user"]:
-        return passed(f"{counted(found, 'SSH key')} of the project and the token's user")
+    if key_ids := keys["project"] + keys["user"]:
+        return passed(f"{counted(key_ids, 'SSH key')} of the project and the token's user")
     if keys["members"] > 1:
         return not_checkable("neither the project nor the token's user has an SSH key; those of the project's other members cannot be read")
     return failed(f"neither the project nor the token's user has an SSH key: {listed(machines)}")

@@ -30,15 +30,15 @@ def proxy(context: Context) -> Finding:
     config = _config(context)
     if config is None:
         return not_checkable("not checked: the install-config cannot be created")
-    given = mapping(config.get("proxy"))
-    if not given:
+    fields = mapping(config.get("proxy"))
+    if not fields:
         return passed("not set")
-    if not given.get("httpsProxy"):
+    if not fields.get("httpsProxy"):
         return warning(
             "httpsProxy is not set, so nodes ask container registries directly, whatever httpProxy is",
             "set httpsProxy in openshift_proxy, or leave openshift_proxy unset",
         )
-    no_proxy = str(given.get("noProxy") or "")
+    no_proxy = str(fields.get("noProxy") or "")
     cluster = f"{context.text('cluster_name')}.{context.text('base_domain')}"
     through = [name for name in (f"api.{cluster}", f"console.apps.{cluster}") if uses_proxy(name, no_proxy)]
     if through:

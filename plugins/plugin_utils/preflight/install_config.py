@@ -22,7 +22,7 @@ OTHER_CHECKS = ("networking", "platform")
 FILES_IN_USE = "not checked: devices were ordered with the existing Ignition files, which are not created again"
 
 
-def judged(context: Context, field: str, found: str, *, problems: Sequence[str] = (), warnings: Sequence[str] = ()) -> Finding:
+def judged(context: Context, field: str, observed: str, *, problems: Sequence[str] = (), warnings: Sequence[str] = ()) -> Finding:
     """Return the finding of a check of one field of the install-config; ``problems`` and ``warnings`` are the check's own."""
     if context.is_ignition_in_use:
         return not_checkable(FILES_IN_USE)
@@ -30,7 +30,7 @@ def judged(context: Context, field: str, found: str, *, problems: Sequence[str] 
     warned = [*warnings, *(problem.text for problem in beyond.warnings(context.install_config) if problem.top == field)]
     if refused:
         return failed("; ".join(refused))
-    return warning("; ".join(warned)) if warned else passed(found)
+    return warning("; ".join(warned)) if warned else passed(observed)
 
 
 def consistent(context: Context) -> Finding:

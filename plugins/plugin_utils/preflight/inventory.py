@@ -35,11 +35,11 @@ INHERITED = (
 
 def variables(context: Context) -> Finding:
     known: Mapping[str, Any] = context.settings.get("known_variables") or {}
-    given: Sequence[str] = context.settings.get("given_variables") or []
+    given_variables: Sequence[str] = context.settings.get("given_variables") or []
     problems = list(context.settings.get("variable_errors") or [])
     # Each variable once, however many hosts have it.
-    unknown = {name: "" for name in given if name not in known} | {
-        name: f" ({where})" for name, where in _of_hosts(context, "unknown_variables") if name not in given
+    unknown = {name: "" for name in given_variables if name not in known} | {
+        name: f" ({where})" for name, where in _of_hosts(context, "unknown_variables") if name not in given_variables
     }
     refused = {name: reason for name in unknown if (reason := REFUSED_DEVICE_OPTIONS.get(name.removeprefix("metal_"))) is not None}
     problems += [f"{name}{unknown.pop(name)} cannot be set: {reason}" for name, reason in refused.items()]
@@ -49,21 +49,21 @@ def variables(context: Context) -> Finding:
     problems += [
         f"{name} ({where}) is read for all hosts only, so this value has no effect"
         for name, where in _of_hosts(context, "run_variables")
-        if name not in given
+        if name not in given_variables
     ]
     if problems:
         return failed("; ".join(problems))
-    found = f"{counted(sum(name in known for name in given), 'variable')} of the collection set"
+    observed = f"{counted(sum(name in known for name in given_variables), 'variable')} of the collection set"
     if unknown:
         unread = [name + where + _suggestion(name, known) for name, where in unknown.items()]
-        return warning(f"{found}; not used by the collection: {listed(unread)}", "remove these variables, or give them other names")
-    return passed(found)
+        return warning(f"{observed}; not used by the collection: {listed(unread)}", "remove these variables, or give them other names")
+    return passed(observed)
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
     """Return the known variable whose name is similar after the same prefix, as the end of a sentence."""
     prefix, _underscore, rest = name.partition("_")
-    rests = {each.removeprefix(f"{prefix}_"): each for each in known if each.startswith(f"{prefix}_")}
+    rests = {name.removeprefix(f"{prefix}_"): name for name in known if name.startswith(f"{prefix}_")}
     close = difflib.get_close_matches(rest, rests, n=1, cutoff=SIMILAR)
     return f", did you mean {rests[close[0]]}?" if close else ""
 
@@ -74,7 +74,7 @@ def _of_hosts(context: Context, key: str) -> list[tuple[str, str]]:
     for machine in context.machines:
         for name in machine.get(key) or []:
             hosts_by_name.setdefault(name, []).append(str(machine.get("inventory_hostname")))
-    groups = {name: [str(each.get("inventory_hostname")) for each in machines] for name, machines in context.groups.items()}
+    groups = {name: [str(machine.get("inventory_hostname")) for machine in machines] for name, machines in context.groups.items()}
     for machine in context.groups["workers"]:
         if machine.get("pool"):
             groups.setdefault(str(machine["pool"]), []).append(str(machine.get("inventory_hostname")))
@@ -116,10 +116,10 @@ def control_plane(context: Context) -> Finding:
     if context.is_adopted:
         return passed(ADOPTED)
     number = len(context.groups["control_plane"])
-    found = counted(number, "host")
+    observed = counted(number, "host")
     if number in (4, 5) and context.release is not None and context.release < (4, 18):
-        return warning(f"{found}; OpenShift supports this number from release 4.18 on")
-    return passed_if(number in (1, 3, 4, 5), found)
+        return warning(f"{observed}; OpenShift supports this number from release 4.18 on")
+    return passed_if(number in (1, 3, 4, 5), observed)
 
 
 def machine_config_pools(context: Context) -> Finding:
@@ -176,7 +176,7 @@ def host_names(context: Context) -> Finding:
     if invalid:
         return failed(listed(dict.fromkeys(invalid)))
     # A name with dots may be a FQDN of another domain. Those of this cluster end with its domain, and are not extended.
-    named = {str(each.get("inventory_hostname") or "").lower(): each["hostname"] for each in context.machines}
+    named = {str(machine.get("inventory_hostname") or "").lower(): machine["hostname"] for machine in context.machines}
     extended = [f"{name} becomes {hostname}" for name, hostname in named.items() if "." in name and name != hostname]
     if extended:
         return warning(

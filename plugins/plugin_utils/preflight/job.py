@@ -18,10 +18,10 @@ def folder(context: Context) -> Finding:
         return passed(f"{context.text('directory')} is not in the job's private folder")
     if context.text("state_store") == "object_storage":
         return passed("the cluster folder is saved in object storage (openshift_state_store)")
-    given = context.settings.get("given_variables") or []
-    found = f"{context.text('directory')} is in the private folder of job {context.text('job')}, which AWX removes at its end"
+    given_variables = context.settings.get("given_variables") or []
+    observed = f"{context.text('directory')} is in the private folder of job {context.text('job')}, which AWX removes at its end"
     # After the install a kubeconfig is sufficient.
-    return passed(f"{found}; openshift_kubeconfig is set") if "openshift_kubeconfig" in given else failed(found)
+    return passed(f"{observed}; openshift_kubeconfig is set") if "openshift_kubeconfig" in given_variables else failed(observed)
 
 
 def publishing(context: Context) -> Finding:

@@ -25,32 +25,32 @@ def kind(context: Context) -> Finding:
     chosen = context.text("load_balancer")
     machines = context.groups["load_balancer"]
     metros = sorted({str(machine.get("metro")) for machine in machines})
-    found = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer"
+    state = f"{chosen}, {counted(len(machines), 'host')} in the group load_balancer"
     if len(metros) > 1 or (len(machines) > 1 and any(machine.get("placement") for machine in machines)):
         return failed(
-            f"{found}; the load balancers are in {' and '.join(metros)}, and their elastic address belongs to one metro",
+            f"{state}; the load balancers are in {' and '.join(metros)}, and their elastic address belongs to one metro",
             "set the same metal_metro for all hosts of the group load_balancer, and no metal_placement",
         )
-    given = {name: context.text(name) for name in ("api_address", "ingress_address")}
+    addresses = {name: context.text(name) for name in ("api_address", "ingress_address")}
     if chosen == "external":
-        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in given.items() if not is_address(text)]
+        malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in addresses.items() if not is_address(text)]
         if malformed:
-            return failed(f"{found}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
-    elif any(given.values()):
+            return failed(f"{state}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
+    elif any(addresses.values()):
         return failed(
-            f"{found}; openshift_api_address and openshift_ingress_address are of an external load balancer",
+            f"{state}; openshift_api_address and openshift_ingress_address are of an external load balancer",
             "set openshift_load_balancer to external, or remove the addresses",
         )
     if chosen == "kube_vip":
         problems = list(_kube_vip_problems(context))
-        return passed_if(not problems, f"{found}; {problems[0]}" if problems else found)
+        return passed_if(not problems, f"{state}; {problems[0]}" if problems else state)
     if chosen == "haproxy" and needs_bgp(context) and not context.text("metadata_url"):
         return failed(
-            f"{found}; they read the routers to which they announce their address from their metadata, and openshift_metadata_url is empty",
+            f"{state}; they read the routers to which they announce their address from their metadata, and openshift_metadata_url is empty",
             "set openshift_metadata_url to the URL of the service's metadata, or use one load balancer",
         )
     fits = {"dns": not machines, "external": not machines, "haproxy": 1 <= len(machines) <= MOST}
-    return passed_if(fits.get(chosen, False), found)
+    return passed_if(fits.get(chosen, False), state)
 
 
 def _kube_vip_problems(context: Context) -> Iterator[str]:
@@ -64,7 +64,9 @@ def _kube_vip_problems(context: Context) -> Iterator[str]:
         yield f"the control plane is in {where}, and the elastic address that kube-vip announces belongs to one metro"
     if context.text("machine_network") == "layer3":
         yield "BGP sessions use the private addresses, and openshift_machine_network layer3 configures none: use bond"
-    if context.settings.get("service_networks") and 4 not in ip_families([str(each) for each in context.settings["service_networks"]]):
+    if context.settings.get("service_networks") and 4 not in ip_families(
+        [str(service_network) for service_network in context.settings["service_networks"]]
+    ):
         yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
 
 
@@ -81,8 +83,8 @@ def bgp(context: Context) -> Finding:
     config = context.readings["bgp"].get("bgp_config")
     if config is None:
         return passed("not enabled yet: this run enables local BGP for the project")
-    found = f"{config['deployment_type']} BGP with ASN {config['asn']}, status {config['status']}"
-    return passed_if(config["status"] == "enabled", found)
+    observed = f"{config['deployment_type']} BGP with ASN {config['asn']}, status {config['status']}"
+    return passed_if(config["status"] == "enabled", observed)
 
 
 def is_address(text: str) -> bool:
@@ -158,8 +160,8 @@ def _router_count(context: Context) -> int:
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
-    finding = _ports(context, [each for each in results if each["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
-    published = [str(each["address"]) for each in results if (each["port"], each["answer"]) == (MACHINE_CONFIG_PORT, "open")]
+    finding = _ports(context, [result for result in results if result["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
+    published = [str(result["address"]) for result in results if (result["port"], result["answer"]) == (MACHINE_CONFIG_PORT, "open")]
     if not published or finding.verdict == "failed":
         return finding
     return warning(
@@ -176,28 +178,30 @@ def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) 
     if not results:
         return not_checkable("not checked: this run creates the load balancer")
     ports_by_answer = {
-        answer: [f"{each['address']} port {each['port']}" for each in results if each["answer"] == answer]
+        answer: [f"{result['address']} port {result['port']}" for result in results if result["answer"] == answer]
         for answer in ("open", "refused", "silent")
     }
-    found = "; ".join(f"{answer}: {listed(where)}" for answer, where in ports_by_answer.items() if where)
+    observed = "; ".join(f"{answer}: {listed(where)}" for answer, where in ports_by_answer.items() if where)
     if not ports_by_answer["refused"] and not ports_by_answer["silent"]:
-        return passed(found)
+        return passed(observed)
     if not is_own:
-        return _external(context, found, {each["answer"] for each in results if each["port"] == API_PORT}, bool(ports_by_answer["silent"]))
+        return _external(
+            context, observed, {result["answer"] for result in results if result["port"] == API_PORT}, bool(ports_by_answer["silent"])
+        )
     if not context.is_bootstrapped:
-        return not_checkable(f"{found}; this run waits for the load balancer")
-    return failed(found, FIREWALL if ports_by_answer["silent"] else None)
+        return not_checkable(f"{observed}; this run waits for the load balancer")
+    return failed(observed, FIREWALL if ports_by_answer["silent"] else None)
 
 
-def _external(context: Context, found: str, api: set[str], silent: bool) -> Finding:
+def _external(context: Context, observed: str, api: set[str], silent: bool) -> Finding:
     """Return the finding for a load balancer of another owner.
 
     It may refuse connections while it has no backends, and drop the controller's packets to other ports than the API's.
     """
     if "silent" in api:
-        return failed(found, FIREWALL)
+        return failed(observed, FIREWALL)
     if context.is_bootstrapped and "refused" in api:
-        return failed(found, "check why the load balancer has no backends")
+        return failed(observed, "check why the load balancer has no backends")
     if silent:
-        return not_checkable(f"{found}; the machines may have access although the controller has none")
-    return passed(f"{found}; the load balancer is reachable and has no backends yet")
+        return not_checkable(f"{observed}; the machines may have access although the controller has none")
+    return passed(f"{observed}; the load balancer is reachable and has no backends yet")

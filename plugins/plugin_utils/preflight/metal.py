@@ -87,8 +87,8 @@ def clock(context: Context) -> Finding:
     except ValueError:
         return not_checkable(f"the Date header of the Metal API is malformed: {date}")
     ahead = float(answer["now"]) - service_time
-    found, tolerance = (
+    observed, tolerance = (
         f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the Metal API",
         float(context.settings["clock_tolerance"]),
     )
-    return passed(found) if abs(ahead) <= tolerance else failed(f"{found}, {tolerance:g} s allowed")
+    return passed(observed) if abs(ahead) <= tolerance else failed(f"{observed}, {tolerance:g} s allowed")

@@ -78,9 +78,9 @@ def own_installer(context: Context) -> Finding:
     if installer.get("msg") or not installer.get("version"):
         return failed(f"{context.text('installer')}: {installer.get('msg') or 'it does not report its version'}")
     version = context.text("version")
-    found = f"{installer['version']}, of a release for {installer.get('architecture') or 'an unknown architecture'}"
+    observed = f"{installer['version']}, of a release for {installer.get('architecture') or 'an unknown architecture'}"
     # The release of a channel is unknown: the mirror is not read.
-    return passed_if(version in {"", installer["version"]} or not is_release(version), found)
+    return passed_if(version in {"", installer["version"]} or not is_release(version), observed)
 
 
 def installer_architecture(context: Context) -> Finding:

@@ -73,9 +73,9 @@ def delegation(context: Context) -> Finding:
     if not parent and not servers:
         return passed("no delegation")
     default = "those of the zone in Route 53" if creates else "no name servers"
-    found = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or default}"
+    observed = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or default}"
     complete = bool(parent and (servers or creates)) and context.text("dns_provider") != "none"
-    return passed_if(complete and zone == context.cluster and zone != parent and is_in_zone(zone, parent), found)
+    return passed_if(complete and zone == context.cluster and zone != parent and is_in_zone(zone, parent), observed)
 
 
 def ttl(context: Context) -> Finding:
@@ -95,16 +95,16 @@ def record_sizes(context: Context) -> Finding:
     provider = context.text("dns_provider")
     addresses = 3 if context.text("machine_network") == "vlan" else 2
     size = addresses * len(context.machines)
-    found = f"nodes.{context.cluster} has {size} values of {len(context.machines)} machines"
+    observed = f"nodes.{context.cluster} has {size} values of {len(context.machines)} machines"
     if provider == "rfc2136" and size > BIND_RECORDS:
         return warning(
-            f"{found}; BIND accepts {BIND_RECORDS} by default",
+            f"{observed}; BIND accepts {BIND_RECORDS} by default",
             f"set max-records-per-type in the options of BIND to at least {size}, if this is the DNS server",
         )
     limit = GREATEST_RECORDS.get(provider)
     if limit is None:
         return passed(f"no limit of the provider {provider} is known")
-    return passed_if(size <= limit, f"{found}; {provider} accepts {limit}")
+    return passed_if(size <= limit, f"{observed}; {provider} accepts {limit}")
 
 
 def zone(context: Context) -> Finding:
@@ -132,9 +132,11 @@ def foreign_records(context: Context) -> Finding:
     current = {(name, "A"): Found(list(record.get("addresses") or []), str(record.get("alias") or "")) for name, record in records.items()}
     current |= {(ownership_name(name), "TXT"): Found(list(record.get("texts") or [])) for name, record in records.items()}
     owner = Owner(context.cluster, str(context.metadata.get("infraID") or ""))
-    foreign = [found for name in records if _is_set(name, context) and (found := foreign_record(name, current, owner, context.addresses))]
-    aliases = [f"{each.name} is an alias of {each.values[0]}" for each in foreign if current[each.name, "A"].alias]
-    others = [str(each) for each in foreign if not current[each.name, "A"].alias]
+    foreign = [
+        record_set for name in records if _is_set(name, context) and (record_set := foreign_record(name, current, owner, context.addresses))
+    ]
+    aliases = [f"{record.name} is an alias of {record.values[0]}" for record in foreign if current[record.name, "A"].alias]
+    others = [str(record) for record in foreign if not current[record.name, "A"].alias]
     if aliases:
         return failed("; ".join([listed(aliases), *([listed(others)] if others else [])]), ALIAS_ADVICE)
     if others:
@@ -145,7 +147,7 @@ def foreign_records(context: Context) -> Finding:
         place = context.text("dns_server") or context.text("dns_provider")
         return not_checkable(f"records cannot be read from {place}: {reasons}" if reasons else "not checked: the zone cannot be read")
     return passed(
-        f"{counted(sum(len(found.values) for (_name, kind), found in current.items() if kind == 'A'), 'record')}, all of this cluster"
+        f"{counted(sum(len(record.values) for (_name, kind), record in current.items() if kind == 'A'), 'record')}, all of this cluster"
     )
 
 
@@ -192,7 +194,7 @@ def resolver(context: Context) -> Finding:
         problems.append(f"no address for {listed(lacking)}")
     if not problems:
         return passed(f"{where}: {resolved or 'finds ' + context.text('dns_zone') + ' on the DNS server'}")
-    found = f"{where} finds {' and '.join(problems)}"
+    observed = f"{where} finds {' and '.join(problems)}"
     if context.text("resolver"):
-        return failed(found)
-    return not_checkable(f"{found}; the resolver of the nodes is unknown (openshift_resolver)")
+        return failed(observed)
+    return not_checkable(f"{observed}; the resolver of the nodes is unknown (openshift_resolver)")

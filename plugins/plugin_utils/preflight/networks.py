@@ -23,8 +23,8 @@ WITHOUT_IPV6 = {
 
 
 def networks(context: Context) -> Finding:
-    found = ", ".join(f"{kind} {entry['cidr']}" for kind, entries in context.networks.items() for entry in entries)
-    return judged(context, "networking", found, problems=list(_host_subnet_problems(context)))
+    observed = ", ".join(f"{kind} {entry['cidr']}" for kind, entries in context.networks.items() for entry in entries)
+    return judged(context, "networking", observed, problems=list(_host_subnet_problems(context)))
 
 
 def _host_subnet_problems(context: Context) -> Iterator[str]:
@@ -82,14 +82,14 @@ def _private_problems(context: Context) -> Iterator[str]:
 
 def _gets_ipv6(requested: Any) -> bool:
     """Return whether a device gets an IPv6 address. Without a list it gets one of each kind; other checks report the IPv4 addresses."""
-    return not requested or any(isinstance(each, Mapping) and str(each.get("address_family")) == "6" for each in requested)
+    return not requested or any(isinstance(entry, Mapping) and str(entry.get("address_family")) == "6" for entry in requested)
 
 
 def _blocks_outside(context: Context) -> Iterator[str]:
     """Yield private blocks of the project that are in no machine network. Blocks of metros without a device are not known yet."""
-    machine_networks = [found for cidr in _texts(context, "machine_networks") if (found := parse_network(cidr))]
-    for each in (context.readings.get("private_blocks") or {}).get("ip_reservations") or []:
-        block = parse_network(f"{each.get('network')}/{each.get('cidr')}")
+    machine_networks = [parsed for cidr in _texts(context, "machine_networks") if (parsed := parse_network(cidr))]
+    for ip_reservation in (context.readings.get("private_blocks") or {}).get("ip_reservations") or []:
+        block = parse_network(f"{ip_reservation.get('network')}/{ip_reservation.get('cidr')}")
         if block is not None and not any(block in network for network in machine_networks):
             yield f"the private block {block.cidr} of the project is in none of openshift_machine_networks"
 
@@ -121,7 +121,9 @@ def _unknown_load_balancer(context: Context) -> str:
     if context.text("load_balancer") == "external":
         return "the external load balancer"
     reading = context.readings.get("load_balancer") or {}
-    foreign = [] if reading.get("own") else [str(each["address"]) for each in reading.get("results") or [] if each["port"] == API_PORT]
+    foreign = (
+        [] if reading.get("own") else [str(result["address"]) for result in reading.get("results") or [] if result["port"] == API_PORT]
+    )
     return f"{listed(foreign)}, to which the records of the API lead" if foreign else ""
 
 
@@ -129,7 +131,9 @@ def private_blocks(context: Context) -> Finding:
     if context.is_bootstrapped:
         return not_checkable("not checked: the cluster is installed and its networks cannot change")
     reservations = context.read("private_blocks", "ip_reservations")
-    blocks = [found for each in reservations if (found := parse_network(f"{each.get('network')}/{each.get('cidr')}"))]
+    blocks = [
+        parsed for reservation in reservations if (parsed := parse_network(f"{reservation.get('network')}/{reservation.get('cidr')}"))
+    ]
     if not blocks:
         return not_checkable("the project has no private block yet: the first device in a metro creates one")
     own = [(kind, ip_network(entry["cidr"])) for kind in ("cluster", "service") for entry in context.networks[kind]]

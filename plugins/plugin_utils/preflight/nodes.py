@@ -19,7 +19,7 @@ def devices(context: Context) -> Finding:
         return not_checkable("the nodes of the cluster cannot be read") if reading else passed("no cluster is installed yet")
     identities = identify(nodes, context.devices)
     if identities.renamed:
-        return failed("; ".join(each.text for each in identities.renamed))
+        return failed("; ".join(problem.text for problem in identities.renamed))
     on_devices = [(node, device) for node in nodes if (device := identities.device_of(node["name"])) is not None]
     foreign = [
         f"{node['name']} ({printable(node['provider_id'])})"

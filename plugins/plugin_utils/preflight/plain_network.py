@@ -32,7 +32,7 @@ def _needs(context: Context) -> Iterator[str]:
     if network == "vlan":
         yield "openshift_machine_network vlan needs VLANs: use layer3"
     services = context.settings.get("service_networks")
-    if isinstance(services, list) and 6 in ip_families([str(each) for each in services]):
+    if isinstance(services, list) and 6 in ip_families([str(service) for service in services]):
         yield "openshift_service_networks has IPv6 and devices have no IPv6 address: use IPv4 alone"
     if context.settings.get("metallb"):
         yield "openshift_metallb announces addresses by BGP: leave it unset"
@@ -65,7 +65,7 @@ def plain_network(context: Context) -> Finding:
         return passed("no setting needs VLANs, private or elastic addresses, BGP, a spot market or HTTPS of the firmware")
     facilities = (context.readings.get("facilities") or {}).get("facilities")
     # A Metal API without facilities reports nothing about its networks: the real one has removed them in 2026.
-    plain = sorted({code for each in facilities or [] if (code := _plain_metro(each)) in context.metros()})
+    plain = sorted({code for host in facilities or [] if (code := _plain_metro(host)) in context.metros()})
     if not plain:
         return passed("no metro of the machines to order reports a plain network")
     if problems := needs(context):

@@ -120,30 +120,30 @@ def _records(context: Context) -> dict[str, Any]:
 
 def _unread(context: Context) -> dict[str, str]:
     """Return the topics that only the roles compare, with the reason."""
-    settings, found = context.settings, {}
+    settings, topics = context.settings, {}
     if not settings.get("bootstrap_over"):
         return {"bootstrap": "it is not complete"}
     if not (context.readings.get("controller") or {}).get("project"):
-        found["folder"] = "the id of the project is not in it"
+        topics["folder"] = "the id of the project is not in it"
     if unread := (context.readings.get("kubeconfig") or {}).get("unread"):
-        found["cluster"] = str(unread)
+        topics["cluster"] = str(unread)
     if context.text("machine_network") == "vlan":
-        found["network"] = "ports and gateway of the VLAN"
+        topics["network"] = "ports and gateway of the VLAN"
     if context.text("load_balancer") in ("haproxy", "kube_vip"):
-        found["load balancer"] = "BGP sessions, and the configuration of HAProxy"
+        topics["load balancer"] = "BGP sessions, and the configuration of HAProxy"
     private = any(machine.get("customdata") or machine.get("userdata") for machine in context.nodes)
     if private or context.text("ignition_platform") == "packet" or context.text("publish") == "object_storage":
-        found["devices"] = "userdata, customdata and signed addresses"
+        topics["devices"] = "userdata, customdata and signed addresses"
     records = context.readings.get("records") or {}
-    if context.text("dns_provider") == "none" or not records or any(each["problem"] for each in records.values()):
-        found["records"] = "they were not read"
+    if context.text("dns_provider") == "none" or not records or any(record["problem"] for record in records.values()):
+        topics["records"] = "they were not read"
     elif settings.get("dns_reverse_zones") or settings.get("dns_parent_zone"):
-        found["records"] = "other zones than that of the cluster"
+        topics["records"] = "other zones than that of the cluster"
     if context.text("publish") != "controller":
-        found["boot files"] = "where they are published"
+        topics["boot files"] = "where they are published"
     if any(settings.get(name) for name in ("local_storage", "registry", "metallb")):
-        found["services"] = "their objects"
-    return found
+        topics["services"] = "their objects"
+    return topics
 
 
 @lru_cache(maxsize=2)
@@ -189,18 +189,18 @@ def _network(context: Context) -> list[tuple[str, str]]:
         return []
     existing: Mapping[str, Any] = clusters[0]
     gateway, metros = context.text("vlan_gateway"), sorted({str(machine.get("metro")) for machine in context.nodes})
-    found = []
+    topics = []
     if context.text("machine_network") == "vlan":
         if not context.text("vlan_id") and not existing["virtual_networks"]:
-            found.append(("vlan", f"VLAN in {', '.join(metros)}"))
+            topics.append(("vlan", f"VLAN in {', '.join(metros)}"))
         if gateway in OWN_GATEWAYS and not existing["metal_gateways"]:
             if gateway == "public" and not context.text("vlan_reservation_id") and not existing["ip_reservations"]:
-                found.append(("addresses", f"{context.text('vlan_gateway_size')} public addresses"))
-            found.append(("gateway", f"{gateway} gateway"))
+                topics.append(("addresses", f"{context.text('vlan_gateway_size')} public addresses"))
+            topics.append(("gateway", f"{gateway} gateway"))
     kind = context.text("load_balancer")
     if (kind == "kube_vip" or (kind == "haproxy" and len(context.groups["load_balancer"]) > 1)) and not existing["ip_reservations"]:
-        found.append(("addresses", "elastic address"))
-    return found
+        topics.append(("addresses", "elastic address"))
+    return topics
 
 
 def removals(context: Context) -> Finding:
@@ -245,8 +245,8 @@ def health(context: Context) -> Finding:
     if "nodes" not in reading:
         return not_checkable("the nodes of the cluster cannot be read")
     fleet = Fleet(context.devices, reading["nodes"], context.groups)
-    found = unhealthy_machines(fleet, now=datetime.now(UTC))
-    return warning("; ".join(entry["line"].rstrip(".") for entry in found)) if found else passed("every machine is healthy")
+    unhealthy = unhealthy_machines(fleet, now=datetime.now(UTC))
+    return warning("; ".join(entry["line"].rstrip(".") for entry in unhealthy)) if unhealthy else passed("every machine is healthy")
 
 
 def replacement(context: Context) -> Finding:

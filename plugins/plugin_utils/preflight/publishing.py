@@ -94,9 +94,9 @@ def _packet(context: Context) -> Finding:
             NO_VENDOR,
         )
     if problems := reading.get("problems") or {}:
-        found = "; ".join(f"{address}: {problem}" for address, problem in sorted(problems.items()))
+        text = "; ".join(f"{address}: {problem}" for address, problem in sorted(problems.items()))
         return failed(
-            f"packet: https://{METADATA_HOST} does not answer with a certificate of a public CA ({found}), so the installed machines would"
+            f"packet: https://{METADATA_HOST} does not answer with a certificate of a public CA ({text}), so the installed machines would"
             " wait for their userdata for ever",
             NO_VENDOR,
         )

@@ -40,7 +40,7 @@ def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str,
     For ``settings`` and ``readings`` see :class:`Context`.
     """
     context = Context(settings, readings)
-    lines = sorted((_line(each, context) for each in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
+    lines = sorted((_line(check, context) for check in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
     counts = Counter(line.verdict for line in lines)
     costs = cost(context)
     plan = plan_of(context)
@@ -62,14 +62,14 @@ def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _line(each: Check, context: Context) -> Line:
+def _line(check: Check, context: Context) -> Line:
     try:
-        finding = each.find(context)
+        finding = check.find(context)
     except UnreadableError as problem:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
-    found = printable(" ".join(finding.found.split()), 4000)
-    advice = "" if finding.verdict == "passed" else finding.advice or (each.advice if finding.verdict in ("failed", "warning") else "")
-    return Line(each.name, finding.verdict, found, each.expected, advice, finding.is_notable)
+    observed = printable(" ".join(finding.found.split()), 4000)
+    advice = "" if finding.verdict == "passed" else finding.advice or (check.advice if finding.verdict in ("failed", "warning") else "")
+    return Line(check.name, finding.verdict, observed, check.expected, advice, finding.is_notable)
 
 
 def _columns(lines: Sequence[Line]) -> list[str]:

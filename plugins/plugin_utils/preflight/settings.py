@@ -63,11 +63,11 @@ def manifests(context: Context) -> Finding:
     if not context.settings.get("manifests"):
         return passed("none")
     ignored = [str(name) for name in reading.get("ignored") or []]
-    found = counted(int(reading.get("objects") or 0), "object") + (" with a cloud controller manager" if external else "")
-    found += f"; ignored: {listed(ignored)}" if ignored else ""
+    observed = counted(int(reading.get("objects") or 0), "object") + (" with a cloud controller manager" if external else "")
+    observed += f"; ignored: {listed(ignored)}" if ignored else ""
     if any("Butane" in name for name in ignored):
-        return warning(found, "put the output of butane beside the file, or remove the file")
-    return passed(found)
+        return warning(observed, "put the output of butane beside the file, or remove the file")
+    return passed(observed)
 
 
 def platform(context: Context) -> Finding:
@@ -98,17 +98,17 @@ def foreign_platforms(further: object, chosen: str) -> list[str]:
     if not isinstance(further, Mapping):
         return []
     fields = {str(name).casefold(): (str(name), value) for name, value in further.items()}
-    found = [path for path, name in _platforms(*fields.get("platform", ("platform", None))) if name != chosen]
+    paths = [path for path, name in _platforms(*fields.get("platform", ("platform", None))) if name != chosen]
     pools = [fields[name] for name in ("controlplane", "arbiter") if name in fields]
     name, compute = fields.get("compute", ("compute", None))
     pools += [(f"{name}[{index}]", pool) for index, pool in enumerate(compute if isinstance(compute, list) else [])]
     for path, pool in pools:
         for name, value in pool.items() if isinstance(pool, Mapping) else ():
             if str(name).casefold() == "platform":
-                found += [entry for entry, _name in _platforms(f"{path}.{name}", value)]
-    return found
+                paths += [entry for entry, _name in _platforms(f"{path}.{name}", value)]
+    return paths
 
 
 def _platforms(path: str, value: object) -> list[tuple[str, str]]:
-    given = value if isinstance(value, Mapping) else {}
-    return [(f"{path}.{name}", str(name).casefold()) for name, settings in given.items() if settings is not None]
+    platforms = value if isinstance(value, Mapping) else {}
+    return [(f"{path}.{name}", str(name).casefold()) for name, settings in platforms.items() if settings is not None]

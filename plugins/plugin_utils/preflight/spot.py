@@ -33,7 +33,7 @@ def bid_of(machine: Machine) -> float | None:
 
 def prices_of(listed_prices: Sequence[Mapping[str, Any]]) -> dict[Place, float]:
     """Return the current prices per hour by place, of the answer of ``metal_spot_price_info``."""
-    return {Place(str(each["metro"]), str(each["plan"])): float(each["price_per_hour"]) for each in listed_prices}
+    return {Place(str(price["metro"]), str(price["plan"])): float(price["price_per_hour"]) for price in listed_prices}
 
 
 def devices(context: Context) -> Finding:

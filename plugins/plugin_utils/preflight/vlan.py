@@ -102,14 +102,14 @@ def _is_public(context: Context) -> bool | None:
     kind = gateway_kind(context.text("vlan_gateway"))
     if kind != "id":
         return kind == "public"
-    found = _given_gateway(context)
-    return None if found is None else found.get("private_ipv4_subnet_size") is None and found.get("vrf_id") is None
+    gateway = _given_gateway(context)
+    return None if gateway is None else gateway.get("private_ipv4_subnet_size") is None and gateway.get("vrf_id") is None
 
 
 def _given_gateway(context: Context) -> Mapping[str, Any] | None:
     """Return the gateway that is given by its id, None if it was not read or does not exist."""
     listed_ = (context.readings.get("vlan_gateway") or {}).get("metal_gateways") or []
-    return next((each for each in listed_ if each.get("id") == context.text("vlan_gateway")), None)
+    return next((gateway for gateway in listed_ if gateway.get("id") == context.text("vlan_gateway")), None)
 
 
 def _without_effect(context: Context) -> Iterator[str]:
@@ -130,11 +130,11 @@ def _subnet(context: Context) -> IPv4Network | None:
     """Return the network of the VLAN: that of the Metal gateway or of its block; None if it is malformed, or not known before the run."""
     kind = gateway_kind(context.text("vlan_gateway"))
     if kind == "id":
-        found = _given_gateway(context)
-        return gateway_subnet(found) if found else None
+        chosen = _given_gateway(context)
+        return gateway_subnet(chosen) if chosen else None
     if kind == "public" and context.text("vlan_reservation_id"):
-        found = _given_block(context)
-        return _network(f"{found.get('network')}/{found.get('cidr')}") if found else None
+        chosen = _given_block(context)
+        return _network(f"{chosen.get('network')}/{chosen.get('cidr')}") if chosen else None
     return None if kind in OWN_GATEWAYS else _network(context.text("vlan_subnet"))
 
 
@@ -155,8 +155,8 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
     if subnet is None or "/" not in text or subnet.num_addresses < FEWEST_ADDRESSES:
         yield f"openshift_vlan_subnet has to be an IPv4 network such as 192.168.40.0/24, it is '{text}'"
         return
-    given = context.settings.get("machine_networks")
-    machine_networks = [found for each in (given if isinstance(given, list) else []) if (found := parse_network(str(each)))]
+    setting = context.settings.get("machine_networks")
+    machine_networks = [parsed for text in (setting if isinstance(setting, list) else []) if (parsed := parse_network(str(text)))]
     own = parse_network(text)
     if own is not None and not any(own in network for network in machine_networks):
         yield f"openshift_vlan_subnet {text} is in none of openshift_machine_networks"
@@ -166,23 +166,23 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
 
 def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
     """Yield problems of the machines' addresses and ports."""
-    given = {str(machine["hostname"]): str(machine.get("vlan_address") or "") for machine in context.nodes}
-    if without := [name for name, address in given.items() if not address]:
+    address_of = {str(machine["hostname"]): str(machine.get("vlan_address") or "") for machine in context.nodes}
+    if without := [name for name, address in address_of.items() if not address]:
         yield f"openshift_vlan_address is not set for {listed(without)}"
     size = subnet.num_addresses if subnet else _size(context)
     kind = gateway_kind(context.text("vlan_gateway"))
     if subnet is None and kind in OWN_GATEWAYS:
-        if named := [name for name, address in given.items() if address and not address.isdecimal()]:
+        if named := [name for name, address in address_of.items() if address and not address.isdecimal()]:
             yield (
                 f"openshift_vlan_address of {listed(named)} has to be a number: the subnet of the gateway is not known before"
                 " the gateway is created"
             )
-        given = {name: address for name, address in given.items() if address.isdecimal()}
-    addresses = {name: _in_subnet(subnet, address) for name, address in given.items() if address}
+        address_of = {name: address for name, address in address_of.items() if address.isdecimal()}
+    addresses = {name: _in_subnet(subnet, address) for name, address in address_of.items() if address}
     for address, times in Counter(addresses.values()).items():
         if times > 1:
             yield f"{listed(name for name, own in addresses.items() if own == address)} have the same openshift_vlan_address {address}"
-    yield from _outside(context, subnet, size, given)
+    yield from _outside(context, subnet, size, address_of)
     if frozen := [str(machine["hostname"]) for machine in context.nodes if machine.get("network_frozen")]:
         yield f"metal_network_frozen forbids to put {listed(frozen)} into a VLAN"
     outside = [machine for machine in context.machines if machine not in context.nodes and machine.get("vlan_address")]
@@ -203,13 +203,13 @@ def _in_subnet(subnet: IPv4Network | None, address: str) -> str:
     return str(subnet[int(address)])
 
 
-def _outside(context: Context, subnet: IPv4Network | None, size: int, given: Mapping[str, str]) -> Iterator[str]:
+def _outside(context: Context, subnet: IPv4Network | None, size: int, addresses: Mapping[str, str]) -> Iterator[str]:
     """Yield addresses that no machine can have: outside of the subnet, its ends, and that of the gateway."""
     gateway = context.text("vlan_gateway")
     kind = gateway_kind(gateway)
     # A Metal gateway has the first address of its subnet.
     first = 1 if kind in ("id", *OWN_GATEWAYS) else 0
-    for name, text in given.items():
+    for name, text in addresses.items():
         if not text or (subnet is None and not (kind in OWN_GATEWAYS and text.isdecimal() and size in SUBNET_SIZES)):
             continue
         where = str(subnet) if subnet else f"a subnet of {size} addresses"
@@ -224,11 +224,11 @@ def _existing_problems(context: Context, metros: list[str]) -> Iterator[str]:
     """Yield why machines cannot be in the VLAN that is given. Raises :class:`UnreadableError` if it was not read."""
     if not context.text("vlan_id"):
         return
-    found = context.read("vlan", "virtual_networks")
-    if not found:
+    networks = context.read("vlan", "virtual_networks")
+    if not networks:
         yield f"the project has no VLAN {context.text('vlan_id')} (openshift_vlan_id)"
-    elif others := [metro for metro in metros if metro != found[0]["metro"]]:
-        yield f"the VLAN {context.text('vlan_id')} is in {found[0]['metro']}, and machines are in {listed(others)}"
+    elif others := [metro for metro in metros if metro != networks[0]["metro"]]:
+        yield f"the VLAN {context.text('vlan_id')} is in {networks[0]['metro']}, and machines are in {listed(others)}"
 
 
 def _gateway_problems(context: Context, _metros: list[str]) -> Iterator[str]:
@@ -236,30 +236,31 @@ def _gateway_problems(context: Context, _metros: list[str]) -> Iterator[str]:
 
     A gateway is in the metro of its VLAN, whose metro is checked.
     """
-    given = context.text("vlan_gateway")
-    if gateway_kind(given) != "id":
+    identity = context.text("vlan_gateway")
+    if gateway_kind(identity) != "id":
         return
     context.read("vlan_gateway", "metal_gateways")
-    found = _given_gateway(context)
-    if found is None:
-        yield f"the project has no Metal gateway {given} (openshift_vlan_gateway)"
-    elif found["state"] == "deleting":
-        yield f"the Metal gateway {given} (openshift_vlan_gateway) is being deleted"
-    elif context.text("vlan_id") and found["virtual_network_id"] != context.text("vlan_id"):
+    gateway = _given_gateway(context)
+    if gateway is None:
+        yield f"the project has no Metal gateway {identity} (openshift_vlan_gateway)"
+    elif gateway["state"] == "deleting":
+        yield f"the Metal gateway {identity} (openshift_vlan_gateway) is being deleted"
+    elif context.text("vlan_id") and gateway["virtual_network_id"] != context.text("vlan_id"):
         yield (
-            f"the Metal gateway {given} is in the VLAN {found['virtual_network_id']}, and openshift_vlan_id is {context.text('vlan_id')}"
+            f"the Metal gateway {identity} is in the VLAN {gateway['virtual_network_id']}, and"
+            f" openshift_vlan_id is {context.text('vlan_id')}"
         )
 
 
 def _given_block(context: Context) -> Mapping[str, Any] | None:
     blocks = (context.readings.get("vlan_reservation") or {}).get("ip_reservations") or []
-    return next((each for each in blocks if each.get("id") == context.text("vlan_reservation_id")), None)
+    return next((block for block in blocks if block.get("id") == context.text("vlan_reservation_id")), None)
 
 
 def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
     """Yield why the given block cannot be that of the gateway. Raises :class:`UnreadableError` if it was not read."""
-    given = context.text("vlan_reservation_id")
-    if not given:
+    identity = context.text("vlan_reservation_id")
+    if not identity:
         return
     if context.text("vlan_gateway") != "public":
         yield f"openshift_vlan_reservation_id has no effect with openshift_vlan_gateway {context.text('vlan_gateway')}"
@@ -270,14 +271,14 @@ def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
             " from others: create the gateway and give its id"
         )
     context.read("vlan_reservation", "ip_reservations")
-    found = _given_block(context)
-    if found is None:
-        yield f"the project has no IP reservation {given} (openshift_vlan_reservation_id)"
+    block = _given_block(context)
+    if block is None:
+        yield f"the project has no IP reservation {identity} (openshift_vlan_reservation_id)"
         return
-    if problem := unusable(found):
+    if problem := unusable(block):
         yield problem
-    elif found.get("type") != "public_ipv4" or found.get("quantity") not in SUBNET_SIZES:
+    elif block.get("type") != "public_ipv4" or block.get("quantity") not in SUBNET_SIZES:
         sizes = f"{SUBNET_SIZES[0]} to {SUBNET_SIZES[-1]}"
-        yield f"the IP reservation {given} is {found.get('type')} with {found.get('quantity')} addresses, not a public block of {sizes}"
-    if others := [metro for metro in metros if metro != found.get("metro")]:
-        yield f"the IP reservation {given} is in {found.get('metro')}, and machines are in {listed(others)}"
+        yield f"the IP reservation {identity} is {block.get('type')} with {block.get('quantity')} addresses, not a public block of {sizes}"
+    if others := [metro for metro in metros if metro != block.get("metro")]:
+        yield f"the IP reservation {identity} is in {block.get('metro')}, and machines are in {listed(others)}"

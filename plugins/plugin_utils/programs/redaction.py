@@ -207,8 +207,8 @@ class Redactor:
         return text
 
     def _replace(self, pattern: re.Pattern[str], text: str) -> str:
-        text, found = pattern.subn(REDACTED, text)
-        self.count += found
+        text, count = pattern.subn(REDACTED, text)
+        self.count += count
         return text
 
     def _behind(self, pattern: re.Pattern[str], text: str) -> str:

@@ -75,8 +75,8 @@ class Caller:
 
     @property
     def _start(self) -> list[str]:
-        given = [str(path) for path in self.arguments.get("inventory") or () if str(path) not in self.default_inventory]
-        return ["ansible-playbook", *(part for path in given for part in ("-i", self._short(path)))]
+        inventories = [str(path) for path in self.arguments.get("inventory") or () if str(path) not in self.default_inventory]
+        return ["ansible-playbook", *(part for path in inventories for part in ("-i", self._short(path)))]
 
     def _short(self, path: str) -> str:
         return str(PurePath(path).relative_to(self.folder)) if PurePath(path).is_relative_to(self.folder) else path

@@ -121,7 +121,7 @@ def describe(task: Any, result: Any, title: str, cluster: str) -> dict[str, Any]
         "object": "" if items else printable(_object(result)),
         "items": items,
         "reasons": reasons,
-        "advice": [each.text for each in ADVICE if each.pattern.search(text)],
+        "advice": [advice.text for advice in ADVICE if advice.pattern.search(text)],
         "refusal": action.rpartition(".")[2] in REFUSING,
     }
 

@@ -33,7 +33,7 @@ def _environment() -> Environment:
 
 def status_page(status: Mapping[str, Any]) -> str:
     """Return the page of a cluster's status, the result of ``cluster_status``."""
-    groups = {heading: [each for each in status["findings"] if each["group"] == group] for group, heading in HEADINGS.items()}
+    groups = {heading: [finding for finding in status["findings"] if finding["group"] == group] for group, heading in HEADINGS.items()}
     return (
         _environment()
         .get_template("status.html")
@@ -41,7 +41,7 @@ def status_page(status: Mapping[str, Any]) -> str:
             status=status,
             groups={heading: findings for heading, findings in groups.items() if findings},
             machines=sorted(status["machines"], key=lambda machine: not machine["findings"]),
-            certificates=[each for each in status["certificates"] if each["within_days"]],
+            certificates=[certificate for certificate in status["certificates"] if certificate["within_days"]],
             certificate_lines=certificate_lines(status["certificates"]),
         )
     )

@@ -80,7 +80,9 @@ def cluster_status(  # noqa: PLR0913, PLR0917 - one argument for each source
     moment = api.now or now
     machines, findings = _machines(desired, metal, api, plan, moment)
     dated = [*api.certificates, *presented]
-    certificates = sorted((_certificate(each, moment, desired.certificate_days) for each in dated), key=lambda each: str(each["ends_at"]))
+    certificates = sorted(
+        (_certificate(certificate, moment, desired.certificate_days) for certificate in dated), key=lambda entry: str(entry["ends_at"])
+    )
     if not exists:
         findings = [_absent(desired)] if desired.machines else []
     findings += list(_drifted(plan)) if exists else ()
@@ -123,7 +125,7 @@ def _machines(
     """
     by_name = {str(machine["hostname"]).lower(): machine for machine in desired.machines}
     identities = identify(api.nodes, metal.devices)
-    renamed = {each.node: each for each in identities.renamed}
+    renamed = {problem.node: problem for problem in identities.renamed}
     devices: dict[str, list[Mapping[str, Any]]] = {}
     for device in metal.devices:
         name = identities.node_of(str(device.get("id"))) or str(device.get("hostname")).lower()
@@ -135,9 +137,9 @@ def _machines(
     for name in sorted({*by_name, *devices, *nodes}):
         lacks = changes.get(name, ())
         machine = Joined(name, by_name.get(name), devices.get(name, []), nodes.get(name), name in asking, lacks, renamed.get(name))
-        found = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
-        lines.append(machine.line(found, desired.network))
-        findings += found
+        machine_findings = list(machine.findings(knows_devices=not metal.problem, knows_nodes=not api.problem and api.has_nodes, now=now))
+        lines.append(machine.line(machine_findings, desired.network))
+        findings += machine_findings
     infra_ids = Counter(device.get("infra_id") for device in metal.devices if device.get("infra_id"))
     if len(infra_ids) > 1:
         named = ", ".join(f"{identity} ({number})" for identity, number in infra_ids.most_common())
@@ -233,10 +235,12 @@ class Joined:
                 f"restore its name: {self.renamed.command}",
             )
         staying = [
-            each for each in self.devices if each.get("state") not in DELETING_STATES and str(each.get("hostname")).lower() == self.name
+            device
+            for device in self.devices
+            if device.get("state") not in DELETING_STATES and str(device.get("hostname")).lower() == self.name
         ]
         if len(staying) > 1:
-            ids = ", ".join(str(each.get("id")) for each in staying)
+            ids = ", ".join(str(device.get("id")) for device in staying)
             yield self._finding(f"{len(staying)} devices have its host name: {ids}", "delete all but one of these devices")
         if self.role == "bootstrap":
             yield self._finding(f"the bootstrap device exists ({state}): the installation is not complete", "run install.yml again")
@@ -301,7 +305,7 @@ class Joined:
             return
         if knows_devices and device is None:
             yield self._orphaned(node)
-        elif device is not None and node["device_id"] and node["device_id"] not in {each.get("id") for each in self.devices}:
+        elif device is not None and node["device_id"] and node["device_id"] not in {other.get("id") for other in self.devices}:
             yield self._finding(
                 f"its Node was registered by the device {node['device_id']}, which is gone; {device.get('id')} has its host name now",
                 "run scale.yml, which deletes the stale Node",
@@ -388,10 +392,10 @@ def _unreachable(metal: MetalReading, api: ClusterReading) -> Iterator[Finding]:
 
 
 def _degraded(api: ClusterReading, now: datetime) -> Iterator[Finding]:
-    found = conditions(api.cluster_version)
+    status_conditions = conditions(api.cluster_version)
     for kind, good, words in (("Available", "True", "is not available"), ("Failing", "False", "fails")):
-        if kind in found and found[kind].status != good:
-            yield Finding("degraded", "cluster version", f"the cluster version {words}: {found[kind].text()}", "oc adm upgrade")
+        if kind in status_conditions and status_conditions[kind].status != good:
+            yield Finding("degraded", "cluster version", f"the cluster version {words}: {status_conditions[kind].text()}", "oc adm upgrade")
     for operator in api.operators:
         name, states = name_of(operator), conditions(operator)
         for kind, good, words in (("Available", "True", "is not available"), ("Degraded", "False", "is degraded")):
@@ -445,12 +449,12 @@ def _numbers(version: str) -> tuple[tuple[int, ...], str]:
 
 
 def _pool(pool: Mapping[str, Any]) -> dict[str, Any]:
-    status, found = mapping(pool.get("status")), conditions(pool)
+    status, status_conditions = mapping(pool.get("status")), conditions(pool)
     counts = {
         name: status.get(key) if isinstance(status.get(key), int) else 0
         for name, key in (("machines", "machineCount"), ("ready", "readyMachineCount"), ("updated", "updatedMachineCount"))
     }
-    states = {kind.lower(): kind in found and found[kind].status == "True" for kind in ("Updating", "Degraded")}
+    states = {kind.lower(): kind in status_conditions and status_conditions[kind].status == "True" for kind in ("Updating", "Degraded")}
     return {"name": name_of(pool), **counts, **states, "paused": mapping(pool.get("spec")).get("paused") is True}
 
 
@@ -580,5 +584,5 @@ NOUNS = {
 def _verdict(desired: Desired, metal: MetalReading, api: ClusterReading, exists: bool, counts: Mapping[str, int]) -> str:
     if not exists:
         return f"{desired.cluster} does not exist"
-    found = [f"{counts[group]} {NOUNS[group][counts[group] != 1]}" for group in GROUPS if counts.get(group)]
-    return f"{desired.cluster}: {', '.join(found)}" if found else f"{desired.cluster} is healthy"
+    counted_groups = [f"{counts[group]} {NOUNS[group][counts[group] != 1]}" for group in GROUPS if counts.get(group)]
+    return f"{desired.cluster}: {', '.join(counted_groups)}" if counted_groups else f"{desired.cluster} is healthy"

@@ -84,9 +84,9 @@ def _machines(status: Data) -> str:
     machines = status["machines"]
     known = sum(machine["device"] is not None for machine in machines)
     devices = count(known, "device") if status["metal_api"]["answers"] else "devices unknown"
-    found = [machine["node"] for machine in machines if machine["node"] is not None]
-    ready = sum(node["ready"] for node in found)
-    nodes = f"{count(len(found), 'Node')}, {ready} Ready" if status["cluster_api"]["answers"] else "Nodes unknown"
+    joined_nodes = [machine["node"] for machine in machines if machine["node"] is not None]
+    ready = sum(node["ready"] for node in joined_nodes)
+    nodes = f"{count(len(joined_nodes), 'Node')}, {ready} Ready" if status["cluster_api"]["answers"] else "Nodes unknown"
     return f"{sum(machine['in_inventory'] for machine in machines)} in the inventory, {devices}, {nodes}"
 
 

@@ -82,7 +82,7 @@ def unjoined(state: Any, belongings: Any, pending: Collection[str] = ()) -> list
     if not clusters or not mapping(state).get("api_answers"):
         return []
     nodes = {str(node.get("name")): node for node in mappings(mapping(state).get("nodes")) if node.get("name")}
-    devices = [each for each in mappings(clusters[0].get("devices")) if each.get("id") and each.get("state") not in DELETING_STATES]
+    devices = [device for device in mappings(clusters[0].get("devices")) if device.get("id") and device.get("state") not in DELETING_STATES]
     identities = identify(nodes.values(), devices)
     texts = []
     for device in devices:
@@ -94,7 +94,7 @@ def unjoined(state: Any, belongings: Any, pending: Collection[str] = ()) -> list
             texts.append(f"device {device['id']} ({hostname or 'without a name'}, {device.get('state')}) has no Node")
         elif not nodes[name].get("ready"):
             texts.append(f"node {name} is not Ready: {nodes[name].get('message') or 'no message'}")
-    return [printable(text, LONGEST) for text in [*(each.text for each in identities.renamed), *texts]]
+    return [printable(text, LONGEST) for text in [*(problem.text for problem in identities.renamed), *texts]]
 
 
 def cost_of(belongings: Any) -> dict[str, Any]:

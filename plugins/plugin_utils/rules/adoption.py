@@ -46,7 +46,7 @@ def lines(
     by_name = devices_by_node([device for device in devices if device.get("state") not in DELETING_STATES], nodes)
     workers = [machine["hostname"] for machine in machines.get("workers", ())]
     names = {node["name"] for node in nodes}
-    found = [
+    report_lines = [
         f"{cluster} runs OpenShift {printable(running['version'])} (platform {printable(running['platform'] or 'unknown')},"
         f" network {printable(running['network_type'] or 'unknown')}, machines {', '.join(running['machine_architectures']) or 'unknown'},"
         f" infraID {printable(running['infra_id'])})",
@@ -55,9 +55,9 @@ def lines(
     width = max((len(printable(node["name"])) for node in nodes), default=0)
     for node in nodes:
         role = "control plane" if node["control_plane"] else "worker"
-        found.append(f"  {printable(node['name']):{width}}  {role:13}  {_place(by_name.get(node['name']), cluster)}")
+        report_lines.append(f"  {printable(node['name']):{width}}  {role:13}  {_place(by_name.get(node['name']), cluster)}")
     managed = [name for name in workers if name in names]
-    found += [
+    report_lines += [
         "",
         f"Managed:      workers of the inventory: {', '.join(workers) or 'none yet'}",
         f"To be added:  {', '.join(name for name in workers if name not in names) or 'none'}, with scale.yml",
@@ -66,10 +66,10 @@ def lines(
     ]
     foreign = [name for name in managed if not is_own(by_name.get(name, {}), cluster)]
     if foreign:
-        found.append(
+        report_lines.append(
             f"Problem:      {', '.join(foreign)} are nodes already and their devices are not owned: remove them from the inventory"
         )
-    return found
+    return report_lines
 
 
 def is_own(device: Object, cluster: str) -> bool:

@@ -47,7 +47,7 @@ def templates(desired: Iterable[Item], current: Mapping[str, Item], credentials:
 
 
 def _options(template: Item, current: Item, credentials: Iterable[Item]) -> dict[str, Any]:
-    found = {name: value for name, value in template.items() if name not in ("credentials", "extra_vars", "notification_templates_error")}
+    options = {name: value for name, value in template.items() if name not in ("credentials", "extra_vars", "notification_templates_error")}
     added = {
         "credentials": _credentials(template.get("credentials") or [], current.get("credentials") or [], credentials),
         "notification_templates_error": _both(
@@ -55,21 +55,25 @@ def _options(template: Item, current: Item, credentials: Iterable[Item]) -> dict
         ),
         "extra_vars": _variables(template.get("extra_vars") or {}, current.get("extra_vars"), str(template["name"])),
     }
-    return found | {name: value for name, value in added.items() if value is not None}
+    return options | {name: value for name, value in added.items() if value is not None}
 
 
 def _credentials(desired: Iterable[Any], current: Iterable[Item], known: Iterable[Item]) -> list[str] | None:
     names = {str(name) for name in desired}
-    replaced = {each["credential_type"] for each in known if names & {str(each["name"]), str(each["id"])} and each.get("kind") != "vault"}
-    return _both(sorted(names), [each for each in current if each.get("credential_type") not in replaced])
+    replaced = {
+        credential["credential_type"]
+        for credential in known
+        if names & {str(credential["name"]), str(credential["id"])} and credential.get("kind") != "vault"
+    }
+    return _both(sorted(names), [credential for credential in current if credential.get("credential_type") not in replaced])
 
 
 def _both(desired: Iterable[Any], current: Iterable[Item]) -> list[str] | None:
     """Return the existing objects as IDs and the desired ones by name; None if nothing is desired."""
     kept = list(current)
     names = [str(name) for name in desired]
-    present = {str(each[field]) for each in kept for field in ("id", "name")}
-    return [*(str(each["id"]) for each in kept), *(name for name in names if name not in present)] if names else None
+    present = {str(credential[field]) for credential in kept for field in ("id", "name")}
+    return [*(str(credential["id"]) for credential in kept), *(name for name in names if name not in present)] if names else None
 
 
 def _variables(desired: Item, text: Any, name: str) -> dict[str, Any] | None:

@@ -60,8 +60,8 @@ def files(nodes: Sequence[Object], bootstrap: Sequence[Object], defaults: Object
     names = [f"{name}-live.ign" for name in dict.fromkeys([*of_profiles, *booted])] + [f"{name}.ipxe" for name in booted]
     names += [] if complete else [boot_files.BOOTSTRAP_IGN]
     signed = settings["signed"] if settings["stored"] else None
-    found = names if signed is None else [name for name in names if name in signed]
-    urls = boot_files.boot_urls(found, settings["url"], settings["bootstrap_url"], signed)
+    published = names if signed is None else [name for name in names if name in signed]
+    urls = boot_files.boot_urls(published, settings["url"], settings["bootstrap_url"], signed)
     return {"profiles": profiles, "machines": machines, "names": names, "urls": urls}
 
 

@@ -22,8 +22,8 @@ Objects = Sequence[Mapping[str, Any]]
 
 def ingress_changes(controllers: Objects, workers: Objects, pool: str = "", replicas: int | str | None = None) -> list[dict[str, Any]]:
     """Return a patch for each IngressController that has to change."""
-    found = (changes_of(controller, pool, replicas, workers) for controller in controllers)
-    return [change for change in found if change]
+    changes = (changes_of(controller, pool, replicas, workers) for controller in controllers)
+    return [change for change in changes if change]
 
 
 def pool_changes(workers: Objects, control_plane: Objects, results: Objects, time_servers: Sequence[str] = ()) -> dict[str, list[Any]]:
@@ -31,7 +31,7 @@ def pool_changes(workers: Objects, control_plane: Objects, results: Objects, tim
 
     ``results``: those of ``k8s_info``, of MachineConfigPools and MachineConfigs.
     """
-    current = [each for result in results for each in result.get("resources") or ()]
+    current = [node for result in results for node in result.get("resources") or ()]
     return config_changes(workers, control_plane, current, time_servers)
 
 

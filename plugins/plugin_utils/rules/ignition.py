@@ -79,14 +79,14 @@ def lifetime(text: Any, max_age: Any = None, min_validity: Any = 0, now: Any = N
     if MISSING is not None:
         raise CollectionError(f"ignition.lifetime: the Python library cryptography is not installed on the controller: {MISSING}")
     try:
-        found = list(_certificates(json.loads(text)))
+        certificates = list(_certificates(json.loads(text)))
     except (KeyError, TypeError, ValueError, OSError, EOFError) as problem:
         # Without the content, which has the keys of a cluster.
         raise CollectionError(f"ignition.lifetime: not a bootstrap.ign of openshift-install ({type(problem).__name__})") from None
-    if not found:
+    if not certificates:
         raise CollectionError(f"ignition.lifetime: not a bootstrap.ign of openshift-install: no certificate below {TLS}")
-    born = min(certificate.not_valid_before_utc for unused, certificate in found)
-    first, certificate = min(found, key=lambda each: each[1].not_valid_after_utc)
+    born = min(certificate.not_valid_before_utc for unused, certificate in certificates)
+    first, certificate = min(certificates, key=lambda pair: pair[1].not_valid_after_utc)
     ends = certificate.not_valid_after_utc
     times = {
         "born": int(born.timestamp()),

@@ -61,11 +61,11 @@ def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
     """
     if in_job and list(names) == [ALL]:
         return {"names": [], "kept": [], "problems": [ALL_IN_JOB]}
-    found = {str(cluster["name"]): cluster for cluster in clusters}
-    chosen = sorted(found) if list(names) == [ALL] else list(dict.fromkeys(names))
+    by_name = {str(cluster["name"]): cluster for cluster in clusters}
+    chosen = sorted(by_name) if list(names) == [ALL] else list(dict.fromkeys(names))
     deleted, kept = [], []
     for name in chosen:
-        reasons = list(_reasons(name, found.get(name), directory, min_age, now))
+        reasons = list(_reasons(name, by_name.get(name), directory, min_age, now))
         if name in expected:
             reasons.insert(0, "it is in openshift_orphans_expected. Remove it there if it is not needed any more")
         if reasons:
@@ -90,7 +90,7 @@ def _reasons(name: str, cluster: Mapping[str, Any] | None, directory: str, min_a
         if end is None or end > now:
             who = f"{lock.get('operation')} of {lock.get('holder')}"
             yield f"its lock {printable(lock.get('id'), 64)} is held by {printable(who, 200)}. Wait for the end of that run"
-    created = [time_of(each.get("created_at")) for kind in KINDS for each in cluster.get(kind) or []]
+    created = [time_of(item.get("created_at")) for kind in KINDS for item in cluster.get(kind) or []]
     if any(time is None for time in created):
         yield "the age of an object is unknown. Delete it by its id"
     youngest = max((time for time in created if time is not None), default=None)
@@ -148,7 +148,7 @@ def without_folder(
         if is_cluster_name(name):
             valid.append(name)
         else:
-            objects = [f"{title} {printable(each.get('id'), 64)}" for kind, title in KINDS.items() for each in cluster.get(kind) or []]
+            objects = [f"{title} {printable(item.get('id'), 64)}" for kind, title in KINDS.items() for item in cluster.get(kind) or []]
             malformed.append(f"'{names[-1]}': {', '.join(objects)}")
     commands = [] if in_job else [destroy_command(name) for name in valid]
     share = f"{len(names)} of {len(names) + known} clusters"
@@ -207,5 +207,5 @@ def _cluster(cluster: Mapping[str, Any]) -> Iterator[str]:
     count = cluster.get("count")
     yield f"{cluster.get('name')}: {count} object{'' if count == 1 else 's'}, {cost}"
     for kind, lines_of in LINES.items():
-        for each in cluster.get(kind) or []:
-            yield from lines_of(each)
+        for item in cluster.get(kind) or []:
+            yield from lines_of(item)

@@ -35,4 +35,4 @@ def node_identity(devices: Iterable[Object], nodes: Iterable[Object]) -> dict[st
     every = list(devices)
     identities = identify(nodes, every)
     joined = [str(device["id"]) for device in every if identities.node_of(str(device["id"]))]
-    return {"joined": joined, "renamed": [each.text for each in identities.renamed]}
+    return {"joined": joined, "renamed": [problem.text for problem in identities.renamed]}

@@ -34,4 +34,4 @@ def registry_changes(choice: str, results: Iterable[Result], size: str, storage_
 
 
 def _objects(results: Iterable[Result]) -> list[Mapping[str, Any]]:
-    return [each for result in results for each in result.get("resources") or ()]
+    return [manifest for result in results for manifest in result.get("resources") or ()]

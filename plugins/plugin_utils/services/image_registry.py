@@ -31,12 +31,12 @@ def registry_changes(choice: str, current: Iterable[Mapping[str, Any]], size: st
 
     A claim that exists is not changed, since most of its fields are immutable.
     """
-    found = {(each.get("kind"), mapping(each.get("metadata")).get("name")): each for each in current}
+    existing = {(item.get("kind"), mapping(item.get("metadata")).get("name")): item for item in current}
     objects: list[dict[str, Any]] = []
-    if choice == "pvc" and ("PersistentVolumeClaim", CLAIM) not in found:
+    if choice == "pvc" and ("PersistentVolumeClaim", CLAIM) not in existing:
         objects.append(_claim(size, storage_class))
     spec = SPECS.get(choice)
-    if spec is not None and not _has(mapping(found.get(("Config", "cluster"))).get("spec"), spec):
+    if spec is not None and not _has(mapping(existing.get(("Config", "cluster"))).get("spec"), spec):
         objects.append(
             {"apiVersion": "imageregistry.operator.openshift.io/v1", "kind": "Config", "metadata": {"name": "cluster"}, "spec": dict(spec)}
         )

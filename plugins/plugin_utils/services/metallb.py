@@ -45,10 +45,10 @@ def _is_range(text: str) -> bool:
     return first.version == last.version and int(first) <= int(last)
 
 
-def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def metallb_changes(addresses: Sequence[str], namespace: str, readings: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return objects that have to be ``present``, and BGPPeers that have to be ``absent``.
 
-    ``found``: ``nodes``; ``neighbors``, those that the Metal API reports, by host name of the device; ``peers``, the BGPPeers of the
+    ``readings``: ``nodes``; ``neighbors``, those that the Metal API reports, by host name of the device; ``peers``, the BGPPeers of the
     namespace; ``reservations``, blocks whose addresses are added. Peers with MD5 read the password from the Secret ``NAME``. Raises
     CollectionError for a block without addresses.
     """
@@ -57,7 +57,7 @@ def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str
             "apiVersion": "metallb.io/v1beta1",
             "kind": "IPAddressPool",
             "metadata": {"name": NAME, "namespace": namespace},
-            "spec": {"addresses": [*addresses, *map(_addresses, found.get("reservations") or ())]},
+            "spec": {"addresses": [*addresses, *map(_addresses, readings.get("reservations") or ())]},
         },
         {
             "apiVersion": "metallb.io/v1beta1",
@@ -66,12 +66,12 @@ def metallb_changes(addresses: Sequence[str], namespace: str, found: Mapping[str
             "spec": {"ipAddressPools": [NAME]},
         },
     ]
-    peers = [peer for node in found["nodes"] for peer in _peers(namespace, node, found["neighbors"])]
+    peers = [peer for node in readings["nodes"] for peer in _peers(namespace, node, readings["neighbors"])]
     names = {peer["metadata"]["name"] for peer in peers}
     absent = [
         {"apiVersion": "metallb.io/v1beta2", "kind": "BGPPeer", "metadata": {"name": metadata["name"], "namespace": namespace}}
-        for each in found.get("peers") or ()
-        if MANAGED in mapping((metadata := mapping(each.get("metadata"))).get("labels")) and metadata.get("name") not in names
+        for peer in readings.get("peers") or ()
+        if MANAGED in mapping((metadata := mapping(peer.get("metadata"))).get("labels")) and metadata.get("name") not in names
     ]
     return {"present": [*present, *peers], "absent": absent}
 
@@ -87,7 +87,7 @@ def _peers(namespace: str, node: Mapping[str, Any], neighbors: Mapping[str, Iter
     metadata = mapping(node.get("metadata"))
     name = str(metadata.get("name"))
     hostname = mapping(metadata.get("labels")).get("kubernetes.io/hostname") or name
-    for neighbor in (each for each in neighbors.get(name) or () if each.get("address_family") == IPV4):
+    for neighbor in (entry for entry in neighbors.get(name) or () if entry.get("address_family") == IPV4):
         for number, address in enumerate(neighbor.get("peer_ips") or ()):
             secret = {"passwordSecret": {"name": NAME, "namespace": namespace}} if neighbor.get("md5_enabled") else {}
             yield {

@@ -47,13 +47,17 @@ def operator_subscription(
     this version is, and a namespace keeps its OperatorGroup, since OLM refuses a second one. ``version``: the one of the cluster.
     """
     operator = OPERATORS[service]
-    found = list(current)
+    objects = list(current)
     major, minor = (*version.split("."), "0")[:2]
-    first = max(each for each in operator.namespaces if each <= int(minor))
-    subscriptions = [each for each in _of_kind(found, "Subscription") if mapping(each.get("spec")).get("name") == operator.package]
+    first = max(minimum for minimum in operator.namespaces if minimum <= int(minor))
+    subscriptions = [
+        subscription
+        for subscription in _of_kind(objects, "Subscription")
+        if mapping(subscription.get("spec")).get("name") == operator.package
+    ]
     metadata = mapping(subscriptions[0].get("metadata")) if subscriptions else {}
     namespace = str(metadata.get("namespace") or operator.namespaces[first])
-    has_group = any(mapping(each.get("metadata")).get("namespace") == namespace for each in _of_kind(found, "OperatorGroup"))
+    has_group = any(mapping(group.get("metadata")).get("namespace") == namespace for group in _of_kind(objects, "OperatorGroup"))
     group = {
         "apiVersion": "operators.coreos.com/v1",
         "kind": "OperatorGroup",
@@ -85,4 +89,4 @@ def operator_subscription(
 
 
 def _of_kind(objects: Iterable[Mapping[str, Any]], kind: str) -> list[Mapping[str, Any]]:
-    return [each for each in objects if each.get("kind") == kind]
+    return [item for item in objects if item.get("kind") == kind]

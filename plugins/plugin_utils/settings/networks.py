@@ -51,7 +51,7 @@ def with_network(cidrs: Iterable[str], cidr: str) -> list[str]:
     """Return the networks, and ``cidr`` too if it is in none of them. Malformed networks are kept; an empty ``cidr`` is none."""
     networks = list(cidrs)
     added = parse_network(cidr) if cidr else None
-    known = [network for each in networks if (network := parse_network(str(each))) is not None]
+    known = [network for text in networks if (network := parse_network(str(text))) is not None]
     return networks if added is None or any(added in network for network in known) else [*networks, cidr]
 
 

@@ -38,17 +38,18 @@ def gateway_subnet(gateway: Mapping[str, Any]) -> IPv4Network | None:
     return network if isinstance(network, IPv4Network) else None
 
 
-def cluster_gateway(gateways: Iterable[Mapping[str, Any]], given: str) -> Mapping[str, Any] | None:
+def cluster_gateway(gateways: Iterable[Mapping[str, Any]], gateway_id: str) -> Mapping[str, Any] | None:
     """Return the Metal gateway that ``openshift_vlan_gateway`` names, among those of the cluster's VLAN; the oldest of several."""
-    kind = gateway_kind(given)
+    kind = gateway_kind(gateway_id)
     present = sorted(
-        (each for each in gateways if each.get("state") != "deleting"), key=lambda each: (str(each.get("created_at")), str(each.get("id")))
+        (gateway for gateway in gateways if gateway.get("state") != "deleting"),
+        key=lambda each: (str(each.get("created_at")), str(each.get("id"))),
     )
     if kind == "id":
-        return next((each for each in present if each.get("id") == given), None)
+        return next((gateway for gateway in present if gateway.get("id") == gateway_id), None)
     if kind not in OWN_GATEWAYS:
         return None
-    return next((each for each in present if (each.get("private_ipv4_subnet_size") is not None) == (kind == "private")), None)
+    return next((gateway for gateway in present if (gateway.get("private_ipv4_subnet_size") is not None) == (kind == "private")), None)
 
 
 def cluster_vlan(
@@ -61,9 +62,9 @@ def cluster_vlan(
     """
     if not vlans:
         return {}
-    found = cluster_gateway(gateways, gateway)
-    network = gateway_subnet(found) if found else None
-    address = str(ip_interface(str(found["gateway_address"])).ip) if found and network else ""
+    chosen = cluster_gateway(gateways, gateway)
+    network = gateway_subnet(chosen) if chosen else None
+    address = str(ip_interface(str(chosen["gateway_address"])).ip) if chosen and network else ""
     if gateway_kind(gateway) == "address":
         address = gateway
     return {
@@ -74,18 +75,18 @@ def cluster_vlan(
     }
 
 
-def address_in(subnet: str, given: str) -> str:
+def address_in(subnet: str, address: str) -> str:
     """Return the address of a machine in the subnet, from ``openshift_vlan_address``: an address, or its number in the subnet.
 
     Raises ValueError for a malformed subnet or address, and for a number beyond the subnet.
     """
-    if not given.isdecimal():
-        return str(IPv4Address(given))
-    return str(IPv4Network(subnet)[int(given)]) if int(given) < IPv4Network(subnet).num_addresses else _beyond(subnet, given)
+    if not address.isdecimal():
+        return str(IPv4Address(address))
+    return str(IPv4Network(subnet)[int(address)]) if int(address) < IPv4Network(subnet).num_addresses else _beyond(subnet, address)
 
 
-def _beyond(subnet: str, given: str) -> str:
-    raise ValueError(f"{subnet} has no address of the number {given}")
+def _beyond(subnet: str, address: str) -> str:
+    raise ValueError(f"{subnet} has no address of the number {address}")
 
 
 def _address(text: str) -> IPv4Address | None:

@@ -52,10 +52,10 @@ def validity_of_request(request: Mapping[str, Any]) -> Validity | None:
     if not issued:
         return None
     try:
-        found = validity_of_pem(base64.b64decode(issued, validate=True))
+        validity = validity_of_pem(base64.b64decode(issued, validate=True))
     except (binascii.Error, ValueError):
         return None
-    return found[0] if found else None
+    return validity[0] if validity else None
 
 
 def annotated_validity(secret: Mapping[str, Any]) -> Validity | None:

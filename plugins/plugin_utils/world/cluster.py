@@ -113,7 +113,7 @@ def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable
     and whether it has the CAs of the cluster and no others (``is_trusting``).
     """
     client, folder = objects.client, Path(str(settings["directory"])).expanduser()
-    sizes = Counter(str(each["machine_config_pool"]) for each in settings["machines"]["workers"] if each.get("machine_config_pool"))
+    sizes = Counter(str(worker["machine_config_pool"]) for worker in settings["machines"]["workers"] if worker.get("machine_config_pool"))
     view = View(
         now=client.now(),
         cluster_version=objects.version,
@@ -124,7 +124,7 @@ def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable
         stable_for=0.0,
     )
     return {
-        "configs": [_shortened(each) for each in [*objects.pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(each)],
+        "configs": [_shortened(item) for item in [*objects.pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(item)],
         "ingress": client.ingress_controller(),
         "requests": sorted(unanswered),
         "waiting": [*install_complete(view), *pools_updated(view)],

@@ -53,8 +53,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     address = str(settings["publish_bind_address"])
     # Malformed addresses and ports are reported by the checks of the settings.
     if re.fullmatch(r"[0-9A-Za-z.:-]+", address) and all(port.isdecimal() and int(port) < 2**16 for port in ports):
-        found = {port: _state(address, int(port)) for port in ports}
-        readings["publish"] = {"ports": found, "own": "taken" in found.values() and _is_own_server(address, ports[0], settings)}
+        states = {port: _state(address, int(port)) for port in ports}
+        readings["publish"] = {"ports": states, "own": "taken" in states.values() and _is_own_server(address, ports[0], settings)}
     return readings
 
 
@@ -76,16 +76,16 @@ def read_python(setting: str) -> dict[str, Any]:
         return {"interpreter": interpreter, "msg": said[0] if said else type(problem).__name__}
 
 
-def read_manifests(given: Any) -> dict[str, Any]:
+def read_manifests(paths: Any) -> dict[str, Any]:
     """Return ``problem``, why the manifests of the user cannot be used, the number of ``objects``, and files that are ``ignored``.
 
     Objects with a check are a ``cloud_controller`` and the default ``ingress_controller``.
     """
     nothing = {"cloud_controller": False, "ingress_controller": False, "objects": 0, "ignored": []}
-    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+    if not isinstance(paths, list) or not all(isinstance(entry, str) for entry in paths):
         return {"problem": "openshift_manifests is not a list of paths and texts", **nothing}
     try:
-        texts = [each["content"] for each in manifests(given)]
+        texts = [manifest["content"] for manifest in manifests(paths)]
     except AnsibleFilterError as problem:
         return {"problem": str(problem), **nothing}
     objects = [item for text in texts for item in yaml.safe_load_all(text) if item is not None]
@@ -94,7 +94,7 @@ def read_manifests(given: Any) -> dict[str, Any]:
         "cloud_controller": has_cloud_controller(objects),
         "ingress_controller": has_ingress_controller(objects),
         "objects": len(objects),
-        "ignored": ignored_files(given),
+        "ignored": ignored_files(paths),
     }
 
 

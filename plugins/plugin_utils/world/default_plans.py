@@ -47,14 +47,14 @@ def _read(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     @cache
     def plans() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = catalogue.plans(client, defaults_of(catalogue.PLAN_OPTIONS))["plans"]
-        return found
+        listed: list[dict[str, Any]] = catalogue.plans(client, defaults_of(catalogue.PLAN_OPTIONS))["plans"]
+        return listed
 
     @cache
     def operating_systems() -> list[dict[str, Any]]:
-        given = defaults_of(catalogue.OPERATING_SYSTEM_OPTIONS)
-        found: list[dict[str, Any]] = catalogue.operating_systems(client, given)["operating_systems"]
-        return found
+        params = defaults_of(catalogue.OPERATING_SYSTEM_OPTIONS)
+        listed: list[dict[str, Any]] = catalogue.operating_systems(client, params)["operating_systems"]
+        return listed
 
     offer = Offer(plans, operating_systems, partial(ask_capacity, client, optional=True))
     return default_plans(

@@ -55,27 +55,31 @@ def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]
         return {}
     try:
         url = f"{replace(context.mirror, computer=platform.machine()).clients(context.text('version'))}/release.txt"
-        found = _PULL_FROM.search(reading.get(url, asked["timeout"]).decode("utf-8", "replace"))
-        if found is None:
+        match = _PULL_FROM.search(reading.get(url, asked["timeout"]).decode("utf-8", "replace"))
+        if match is None:
             return {"release_image": {"msg": f"{url} names no image"}}
-        if not is_mirrored(image(found[1]).name, asked["sources"]):
+        if not is_mirrored(image(match[1]).name, asked["sources"]):
             return {}
-        checked = release_images.check({**asked, "image": found[1]}, with_components=False)
-        return {"release_image": {"image": found[1], "messages": checked["messages"]}}
+        checked = release_images.check({**asked, "image": match[1]}, with_components=False)
+        return {"release_image": {"image": match[1], "messages": checked["messages"]}}
     except CollectionError as problem:
         return {"release_image": {"msg": problem.message}}
 
 
-def _catalogs(given: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _catalogs(paths: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        found = manifest_images(manifests(given))
+        catalogs = manifest_images(manifests(paths))
     except (AnsibleFilterError, CollectionError):
         # The check of the manifests reports this.
         return {}
-    additional = {"additional_images": found["images"], "additional_sources": found["sources"], "tag_sources": found["tag_sources"]}
+    additional = {
+        "additional_images": catalogs["images"],
+        "additional_sources": catalogs["sources"],
+        "tag_sources": catalogs["tag_sources"],
+    }
     try:
         # A malformed pull secret is an error of other checks, unless a registry has to be asked.
-        messages = release_images.missing_images({**asked, **additional}) if found["images"] else []
-        return {"catalogs": {"names": found["catalogs"], "messages": messages}}
+        messages = release_images.missing_images({**asked, **additional}) if catalogs["images"] else []
+        return {"catalogs": {"names": catalogs["catalogs"], "messages": messages}}
     except CollectionError as problem:
-        return {"catalogs": {"names": found["catalogs"], "msg": problem.message}}
+        return {"catalogs": {"names": catalogs["catalogs"], "msg": problem.message}}

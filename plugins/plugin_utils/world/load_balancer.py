@@ -25,8 +25,8 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     if any(own):
         endpoints = [(address, port) for address in own if address for port in (API_PORT, *APPS_PORTS)]
     elif settings["load_balancer"] == "external":
-        given = ((settings["api_address"], FOREIGN_API_PORTS), (settings["ingress_address"], APPS_PORTS))
-        endpoints = [(address, port) for address, ports in given if address for port in ports]
+        targets = ((settings["api_address"], FOREIGN_API_PORTS), (settings["ingress_address"], APPS_PORTS))
+        endpoints = [(address, port) for address, ports in targets if address for port in ports]
     elif settings["dns_provider"] != "rfc2136":
         endpoints = _external_endpoints(devices, (readings.get("resolver") or {}).get("names") or {})
     else:

@@ -42,10 +42,10 @@ def collect(settings: Mapping[str, Any], port: int = HTTPS) -> dict[str, Any]:
 def _resolved() -> list[str]:
     """Return the addresses that the controller resolves the name to."""
     try:
-        found = socket.getaddrinfo(METADATA_HOST, HTTPS, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(METADATA_HOST, HTTPS, type=socket.SOCK_STREAM)
     except OSError:
         return []
-    return sorted({str(each[4][0]) for each in found})
+    return sorted({str(entry[4][0]) for entry in addresses})
 
 
 def _problem(address: str, port: int, timeout: float) -> str:

@@ -134,15 +134,17 @@ def collect_others(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> 
     listing = _read(client_of(settings), find_devices, DEVICE_INFO_OPTIONS, settings)
     if "devices" not in listing:
         return {"others": listing}
-    return {"others": {"devices": [{"id": str(each["id"]), "hostname": str(each["hostname"]).lower()} for each in listing["devices"]]}}
+    return {
+        "others": {"devices": [{"id": str(device["id"]), "hostname": str(device["hostname"]).lower()} for device in listing["devices"]]}
+    }
 
 
 def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
     """Return the cluster lock, as ``metal_cluster_info`` does."""
     path, tag = f"projects/{params['project_id']}/virtual-networks", f"{CLUSTER_TAG}{params['cluster']}"
     networks = map(Vlan.result, client.read_list(path, "virtual_networks", doing="list the VLANs, one of which is the cluster lock"))
-    found = [network for network in networks if is_lock(network["tags"]) and tag in network["tags"]]
-    return {"locks": [{**lock_of_network(network).result(), "project_id": params["project_id"]} for network in found]}
+    locks = [network for network in networks if is_lock(network["tags"]) and tag in network["tags"]]
+    return {"locks": [{**lock_of_network(network).result(), "project_id": params["project_id"]} for network in locks]}
 
 
 def _elastic(client: MetalClient, context: Context) -> dict[str, Reading]:
@@ -150,8 +152,8 @@ def _elastic(client: MetalClient, context: Context) -> dict[str, Reading]:
     if context.text("load_balancer") not in ("haproxy", "kube_vip") or not context.settings.get("bootstrap_over"):
         return {}
     tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
-    found = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, context.settings, types=["public_ipv4"], tags=tags)
-    return {"elastic": found}
+    reservations = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, context.settings, types=["public_ipv4"], tags=tags)
+    return {"elastic": reservations}
 
 
 def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
@@ -160,8 +162,8 @@ def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
     if settings.get("machine_network") == "vlan":
         readings |= _existing_network(client, settings)
     if settings.get("metallb") and settings.get("metallb_reservation"):
-        given = [str(settings["metallb_reservation"])]
-        readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=given)
+        identities = [str(settings["metallb_reservation"])]
+        readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=identities)
     if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
         readings["device_blocks"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=blocks)
     readings |= _elastic(client, context)
@@ -229,10 +231,10 @@ def _read(
     find: Callable[[MetalClient, Mapping[str, Any]], dict[str, Any]],
     options: Options,
     settings: Mapping[str, Any],
-    **given: Any,
+    **overrides: Any,
 ) -> Reading:
     try:
-        return find(client, {**defaults_of(options), "project_id": str(settings["metal_project_id"]), **given})
+        return find(client, {**defaults_of(options), "project_id": str(settings["metal_project_id"]), **overrides})
     except CollectionError as problem:
         return _failure(problem)
 

@@ -42,10 +42,10 @@ def path(text: Any) -> Path:
 def installer_version(installer: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return version and architecture of an installer, or why it does not report them."""
     try:
-        found = reading.installer_version(str(installer), float(settings["installer_timeout"]))
+        version = reading.installer_version(str(installer), float(settings["installer_timeout"]))
     except InstallerError as problem:
         return {"msg": problem.message}
-    return {"version": found.version, "architecture": found.architecture}
+    return {"version": version.version, "architecture": version.architecture}
 
 
 def _offered(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,10 +86,10 @@ def collect_records(settings: Mapping[str, Any], *, tries_update: bool = False) 
         return {}
     try:
         server = _server(settings)
-        found = {"dns": {"dns_rc_str": _try_update(server, settings)}} if tries_update else {}
+        readings = {"dns": {"dns_rc_str": _try_update(server, settings)}} if tries_update else {}
     except (OSError, EOFError, ValueError, OverflowError, dns.exception.DNSException) as problem:
         return {"dns": {"msg": str(problem) or type(problem).__name__}}
-    return {**found, "records": _without_wildcards(server.records(_names(settings)), settings)}
+    return {**readings, "records": _without_wildcards(server.records(_names(settings)), settings)}
 
 
 def _is_configured(settings: Mapping[str, Any]) -> bool:
@@ -155,10 +155,14 @@ class _Server:
         rdtype = dns.rdatatype.from_text(kind)
         queried = question.question[0].name
         return _Answer(
-            values=tuple(each.to_text() for found in answer.answer if found.rdtype == rdtype for each in found),
+            values=tuple(item.to_text() for record_set in answer.answer if record_set.rdtype == rdtype for item in record_set),
             # A server returns an alias for queries of every type (RFC 1034, 3.6.2).
             alias=next(
-                (found[0].to_text() for found in answer.answer if found.rdtype == dns.rdatatype.CNAME and found.name == queried),
+                (
+                    record_set[0].to_text()
+                    for record_set in answer.answer
+                    if record_set.rdtype == dns.rdatatype.CNAME and record_set.name == queried
+                ),
                 "",
             ),
         )
@@ -207,8 +211,8 @@ def _without_wildcards(records: dict[str, dict[str, Any]], settings: Mapping[str
         unmarked = [name for name, own in zip(marked, client.own([ownership_name(name) for name in marked]), strict=True) if not own]
     except CollectionError:
         return records
-    found = {**records, **{name: {**records[name], "addresses": [], "alias": "", "problem": ""} for name in wildcards}}
-    return {**found, **{name: {**found[name], "texts": []} for name in unmarked}}
+    answers = {**records, **{name: {**records[name], "addresses": [], "alias": "", "problem": ""} for name in wildcards}}
+    return {**answers, **{name: {**answers[name], "texts": []} for name in unmarked}}
 
 
 def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,9 +225,9 @@ def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
     names = _names(settings)
     desired_sets = to_read(names)
     try:
-        found = dict(
+        by_name = dict(
             zip(
-                ((each["name"], each["type"]) for each in desired_sets),
+                ((record_set["name"], record_set["type"]) for record_set in desired_sets),
                 provider.client(_client_options(settings)).find(desired_sets),
                 strict=True,
             )
@@ -232,9 +236,9 @@ def _of_service(settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"dns": {"msg": str(problem)}}
     records = {
         name: {
-            "addresses": sorted(found[name, "A"].values + found[name, "AAAA"].values),
-            "alias": found[name, "A"].alias,
-            "texts": found[ownership_name(name), "TXT"].values,
+            "addresses": sorted(by_name[name, "A"].values + by_name[name, "AAAA"].values),
+            "alias": by_name[name, "A"].alias,
+            "texts": by_name[ownership_name(name), "TXT"].values,
             "problem": "",
         }
         for name in names

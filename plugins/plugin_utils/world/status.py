@@ -134,7 +134,7 @@ def metal_reading(readings: Mapping[str, Any]) -> MetalReading:
 def controller_addresses(devices: Iterable[Mapping[str, Any]], network: str = "layer3") -> list[str]:
     """Return the addresses at which the controller reaches the cluster's API, those of active devices first."""
     ordered = sorted(devices, key=lambda device: device.get("state") != "active")
-    return api_addresses({group: sorted(found, key=ordered.index) for group, found in devices_by_role(ordered).items()}, network)
+    return api_addresses({group: sorted(members, key=ordered.index) for group, members in devices_by_role(ordered).items()}, network)
 
 
 def approval_rules(options: Mapping[str, Any], devices: Iterable[Mapping[str, Any]], hostnames: Iterable[str]) -> Policy:
@@ -171,8 +171,8 @@ def read_cluster(make: Callable[[], ClusterClient], rules: Policy, history: str,
 def _presented(settings: Mapping[str, Any], owned: MetalReading, api: ClusterReading) -> Iterator[Dated]:
     """Yield the certificates that the cluster's servers present, of those that can be reached from here."""
     servers = list(_servers(Context(settings, {}).cluster, str(settings["machine_network"]), owned, api))
-    found = presented_certificates([endpoint for _kind, _subject, endpoint in servers], seconds=READ_SECONDS)
-    for (kind, subject, _endpoint), presented in zip(servers, found, strict=True):
+    certificates = presented_certificates([endpoint for _kind, _subject, endpoint in servers], seconds=READ_SECONDS)
+    for (kind, subject, _endpoint), presented in zip(servers, certificates, strict=True):
         validity = validity_of_der(presented.certificate) if presented.certificate else None
         if validity is not None:
             yield Dated(kind, subject, validity)
@@ -234,13 +234,13 @@ class _Reading:
         try:
             return cluster.planned(objects, settings, self.unanswered)
         except ClusterRefusedError as refused:
-            nodes, found = node_rows(map(read_node, objects.nodes), {}), [settable(node) for node in objects.nodes]
-            return {"nodes": nodes, "objects": found, "waiting": [], "unread": refused.message}
+            nodes, settings_of = node_rows(map(read_node, objects.nodes), {}), [settable(node) for node in objects.nodes]
+            return {"nodes": nodes, "objects": settings_of, "waiting": [], "unread": refused.message}
 
     def bundle(self, kind: str, subject: str, content: bytes) -> None:
         """Note the certificate of a bundle that ends last: an older CA stays in it until it ends, beside its successor."""
-        if found := validity_of_pem(content):
-            self.certificates.append(Dated(kind, subject, max(found, key=lambda validity: validity.ends_at)))
+        if lifetime := validity_of_pem(content):
+            self.certificates.append(Dated(kind, subject, max(lifetime, key=lambda validity: validity.ends_at)))
 
     def _listed(self, read: Callable[[], Iterator[dict[str, Any]]], name: str) -> list[dict[str, Any]]:
         try:
@@ -258,7 +258,7 @@ class _Reading:
 
     def _requests(self, rules: Policy) -> list[Request]:
         """Return all CSRs without their content, and note the client certificates that were issued for kubelets."""
-        found: list[Request] = []
+        requests: list[Request] = []
         newest: dict[str, Dated] = {}
 
         def read() -> Iterator[dict[str, Any]]:
@@ -267,7 +267,7 @@ class _Reading:
 
         for item in self._listed(read, "CertificateSigningRequests"):
             request = assess(item, rules)
-            found.append(request)
+            requests.append(request)
             if request.state == "pending":
                 self.unanswered.append(request.name)
             validity = validity_of_request(item) if request.kind == "client" else None
@@ -275,7 +275,7 @@ class _Reading:
             if validity is not None and (known is None or known.validity.ends_at < validity.ends_at):
                 newest[request.node] = Dated("kubelet client", printable(request.node), validity)
         self.certificates += newest.values()
-        return found
+        return requests
 
     def _verdicts(self, rules: Policy, requests: Sequence[Request], nodes: Iterable[Any], history: str) -> list[Verdict]:
         """Return what ``csr_approval`` would decide on each pending CSR now."""

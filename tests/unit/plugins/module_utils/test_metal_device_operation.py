@@ -11,9 +11,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.o
     DONE,
     REQUESTED,
     Operation,
+    events_after,
     oldest_first,
     operation_tags,
-    since,
     under_way,
     without_operation_tags,
 )
@@ -64,7 +64,7 @@ def test_a_word_may_look_like_more_than_a_word() -> None:
 def test_a_device_without_events_is_tagged_too() -> None:
     tags = REINSTALL.requested([], [])
     assert REINSTALL.newest_before(tags) == "none"
-    assert since([AGAIN, INSTALLED], "none") == [INSTALLED, AGAIN]
+    assert events_after([AGAIN, INSTALLED], "none") == [INSTALLED, AGAIN]
 
 
 def test_user_tags_and_operation_tags_are_separate() -> None:
@@ -76,15 +76,15 @@ def test_user_tags_and_operation_tags_are_separate() -> None:
 def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
     same = [event(number, "power.200", second=9) for number in (8, 7, 6)]  # newest first, as the service lists them
     assert [each["id"] for each in oldest_first([*same, INSTALLED])] == ["e1", "e6", "e7", "e8"]
-    after = since([*same, INSTALLED], "e7")
+    after = events_after([*same, INSTALLED], "e7")
     assert after is not None
     assert [each["id"] for each in after] == ["e8"]
 
 
 def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
-    assert since([AGAIN, REBOOTED], "long-gone") is None
-    assert since([], "long-gone") is None
-    assert since([REBOOTED], "e4") == []
+    assert events_after([AGAIN, REBOOTED], "long-gone") is None
+    assert events_after([], "long-gone") is None
+    assert events_after([REBOOTED], "e4") == []
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,10 @@ quorum_guard:
   type: bool
   sample: true
 replacing:
-  description: The replacement of a control plane machine that is not complete, see M(equinix_metal.openshift.etcd_replacement).
+  description: The replacement of a control plane machine that is not complete, see M(equinix_metal.openshift.etcd_replacement). With the
+    fields of RV(equinix_metal.openshift.etcd_replacement#module:replacing).
   returned: success
   type: dict
-  contains:
-    node: {description: Name of the Node., type: str, sample: master-1.demo.metal.test}
-    device: {description: "ID of the old device, empty without one.", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
-    member: {description: "ID of the old member, empty without one.", type: str, sample: 8e9e05c52164694d}
 problem:
   description: What the etcd operator reports about unavailable members. Empty when all are available.
   returned: success

@@ -35,33 +35,15 @@ EXAMPLES = r"""
 
 RETURN = r"""
 bgp_config:
-  description: The configuration of the project, V(null) if BGP was never requested.
+  description: The configuration of the project, V(null) if BGP was never requested. With the fields of
+    RV(equinix_metal.openshift.metal_bgp_config#module:bgp_config).
   returned: success
   type: dict
-  contains:
-    id: {description: ID of the configuration., type: str, sample: 4eaf4f3e-ac60-4c83-9d15-acaf2f6d3b32}
-    status: {description: "V(requested), V(enabled) or V(disabled).", type: str, sample: enabled}
-    deployment_type: {description: V(local) or V(global)., type: str, sample: local}
-    asn: {description: Autonomous system number of the project., type: int, sample: 65000}
-    max_prefix: {description: Maximum number of prefixes that a session may announce., type: int, sample: 10}
-    route_object: {description: "Route object, or V(null).", type: str}
-    requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
-    md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
 bgp_sessions:
-  description: The BGP sessions.
+  description: The BGP sessions. Each with the fields of RV(equinix_metal.openshift.metal_bgp_session#module:bgp_session).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the session., type: str, sample: 5fbf5a4f-bd71-4d94-8e26-bdb03a7e4c43}
-    address_family: {description: V(ipv4) or V(ipv6)., type: str, sample: ipv4}
-    status: {description: "V(unknown) at first, then V(up) or V(down).", type: str, sample: up}
-    switch_name: {description: Name of the switch of the session., type: str}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
-    learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}
-    device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 bgp_neighbors:
   description: The neighbors of the device as the API returns them, without the password. Empty without O(device_id).
   returned: success

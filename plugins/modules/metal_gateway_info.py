@@ -40,23 +40,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 metal_gateways:
-  description: The gateways.
+  description: The gateways. Each with the fields of RV(equinix_metal.openshift.metal_gateway#module:metal_gateway).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the gateway., type: str, sample: 2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10}
-    state: {description: "V(ready), V(active) or V(deleting).", type: str, sample: active}
-    gateway_address: {description: "Address of the gateway in the VLAN, with the prefix length.", type: str, sample: 10.70.4.1/29}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    virtual_network_id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
-    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
-    ip_reservation_id: {description: "ID of the block, or of the private subnet.", type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
-    private_ipv4_subnet_size:
-      description: Number of addresses of the private subnet. V(null) for a gateway with a block of the project.
-      type: int
-      sample: 8
-    vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -57,33 +57,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ip_reservations:
-  description: The blocks in the order of the API.
+  description: The blocks in the order of the API. Each with the fields of
+    RV(equinix_metal.openshift.metal_ip_reservation#module:ip_reservation).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the block., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
-    type: {description: Type of the addresses., type: str, sample: public_ipv4}
-    state: {description: "V(created), or V(pending) until the request is approved.", type: str, sample: created}
-    network: {description: First address of the block., type: str, sample: 198.51.100.4}
-    address: {description: Address of the block as the API returns it., type: str, sample: 198.51.100.4}
-    netmask: {description: Network mask of the block., type: str, sample: 255.255.255.254}
-    gateway: {description: Gateway of the block., type: str, sample: 198.51.100.4}
-    vrf_id: {description: "ID of the VRF, or V(null).", type: str}
-    cidr: {description: Prefix length of the block., type: int, sample: 31}
-    address_family: {description: V(4) or V(6)., type: int, sample: 4}
-    public: {description: Whether the addresses are public., type: bool, sample: true}
-    global_ip: {description: Whether the addresses are global., type: bool, sample: false}
-    details: {description: Description., type: str, sample: api and ingress}
-    created_at: {description: "Time of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    quantity: {description: "Number of addresses, V(null) until the request is approved.", type: int, sample: 2}
-    metro: {description: "Code of the metro, V(null) for global addresses.", type: str, sample: da}
-    tags:
-      description: Tags, sorted.
-      type: list
-      elements: str
-      sample: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
-    assignments: {description: IDs of the assignments of addresses., type: list, elements: str, sample: []}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

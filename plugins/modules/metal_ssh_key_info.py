@@ -58,21 +58,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ssh_keys:
-  description: The keys, by label.
+  description: The keys, by label. Each with the fields of RV(equinix_metal.openshift.metal_ssh_key#module:ssh_key).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the key., type: str, sample: 6d3fd1c7-8a0b-4f5c-9f0e-0d9e0e4b8f35}
-    label: {description: Label of the key., type: str, sample: alice}
-    key:
-      description: The public key.
-      type: str
-      sample: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice
-    fingerprint: {description: MD5 fingerprint with colons., type: str, sample: 21:4c:6b:a3:4e:1d:0c:57:22:05:6a:f3:fb:4e:0b:98}
-    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    updated_at: {description: "Time of the last change, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

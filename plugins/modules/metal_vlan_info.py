@@ -49,19 +49,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 virtual_networks:
-  description: The VLANs, by metro and number.
+  description: The VLANs, by metro and number. Each with the fields of RV(equinix_metal.openshift.metal_vlan#module:virtual_network).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the VLAN., type: str, sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f}
-    vxlan: {description: Number of the VLAN., type: int, sample: 1100}
-    metro: {description: Code of the metro., type: str, sample: da}
-    description: {description: Description., type: str, sample: storage}
-    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    devices: {description: IDs of the devices that use the VLAN., type: list, elements: str, sample: []}
-    metal_gateways: {description: IDs of the gateways that use the VLAN., type: list, elements: str, sample: []}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -46,19 +46,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 vrfs:
-  description: The VRFs.
+  description: The VRFs. Each with the fields of RV(equinix_metal.openshift.metal_vrf#module:vrf).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the VRF., type: str, sample: 3d9f3e2d-9b5f-4b72-8c04-9b9f1e5c2a21}
-    name: {description: Name of the VRF., type: str, sample: storage}
-    description: {description: Description., type: str}
-    local_asn: {description: Autonomous system number., type: int, sample: 65000}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    metro: {description: Code of the metro., type: str, sample: da}
-    ip_ranges: {description: "Subnets, sorted.", type: list, elements: str, sample: [192.168.100.0/24]}
-    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
 failure:
   description: Details of the error for programs. The keys depend on its type.
   returned: failed

@@ -10,6 +10,7 @@ module: state_archive
 short_description: Pack a cluster folder into an encrypted archive, and restore it
 version_added: 0.1.0
 description:
+  - Note that this module is private to the role C(state_store). Its options may change without notice.
   - Packs the files that an interrupted installation requires to continue into an archive, which Ansible Vault encrypts (AES256), and
     restores them. The role C(state_store) stores the archives in object storage or in a Secret.
   - The name of an archive contains its generation, the digest of its files and a checksum. An archive is never changed; each change of the
@@ -83,17 +84,6 @@ EXAMPLES = r"""
     directory: clusters/demo.metal.test
     cluster: demo.metal.test
     location: s3://states/demo.metal.test
-  register: state
-
-- name: Write an archive of the cluster folder
-  equinix_metal.openshift.state_archive:
-    operation: pack
-    directory: clusters/demo.metal.test
-    cluster: demo.metal.test
-    location: s3://states/demo.metal.test
-    password: "{{ vaulted_password }}"
-    path: /tmp/archives
-  when: not state.saved
 """
 
 RETURN = r"""

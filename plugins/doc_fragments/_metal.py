@@ -66,6 +66,8 @@ attributes:
     membership:
       - equinix_metal.openshift.metal
 notes:
+  - On failure the module also returns C(failure), a dictionary for programs with the C(type) of the error and further keys, such as
+    C(method), C(path), C(status), C(errors) and C(request_id) of the failed request.
   - The module fails, and sends no further request, when its playbook no longer runs.
   - An option that selects an object must not be an empty string or list, such as a variable that was cleared. Only C(tags), C(description)
     and C(details) may be empty if another option selects the object.

@@ -50,11 +50,6 @@ available:
   type: list
   elements: str
   sample: [198.51.100.4/32, 198.51.100.5/32]
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

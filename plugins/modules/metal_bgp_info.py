@@ -59,11 +59,6 @@ bgp_neighbors:
       peer_ips: [169.254.255.1, 169.254.255.2]
       routes_in: []
       routes_out: []
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -88,11 +88,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {}, after: {address_family: ipv4}}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -123,11 +123,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {}, after: {name: demo.example.com, run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.lock import LockModule

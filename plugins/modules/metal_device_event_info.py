@@ -65,11 +65,6 @@ events:
       description: ID of the device, V(null) for an event of the project.
       type: str
       sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -71,11 +71,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}, after: {project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd}}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -133,11 +133,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: IP reservation pool=build, after_header: IP reservation pool=build}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -42,11 +42,6 @@ metros:
     code: {description: "Code of the metro, lower case.", type: str, sample: da}
     name: {description: City of the metro., type: str, sample: Dallas}
     country: {description: Code of the country., type: str, sample: US}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

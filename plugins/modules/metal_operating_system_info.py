@@ -55,11 +55,6 @@ operating_systems:
     lifecycle_state: {description: "Support state, as the API returns it.", type: str}
     licensed: {description: Whether a paid licence is required., type: bool, sample: false}
     provisionable_on: {description: Slugs of the plans that support it., type: list, elements: str, sample: [c3.small.x86, m3.small.x86]}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

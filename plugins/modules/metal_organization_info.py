@@ -52,11 +52,6 @@ organizations:
     twitter: {description: Twitter account of the organization., type: str}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     projects: {description: IDs of the projects., type: list, elements: str, sample: [2b70eb8f-fa18-47c0-aba7-222a842362fd]}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -72,11 +72,6 @@ plans:
       sample: {memory: {total: 32GB}}
     price_per_hour: {description: Price per hour in USD. V(null) when the API does not return it., type: float, sample: 0.75}
     metros: {description: Codes of the metros that offer the plan., type: list, elements: str, sample: [am, da, sv]}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -179,11 +179,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {}, after: {devices_max: 4, devices_min: 2, max_bid_price: 0.4, metro: da, plan: c3.small.x86}}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -47,11 +47,6 @@ spot_prices:
     metro: {description: Code of the metro., type: str, sample: da}
     plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
     price_per_hour: {description: Price per hour in USD., type: float, sample: 0.2}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

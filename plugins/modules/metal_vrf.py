@@ -91,11 +91,6 @@ diff:
   returned: always
   type: dict
   sample: {before: {}, after: {local_asn: 65000}, before_header: VRF storage, after_header: VRF storage}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -11,7 +11,7 @@ short_description: Create, change and delete a project
 version_added: 0.1.0
 description:
   - Manages a project, which contains devices, networks and SSH keys.
-  - A project is found by O(id), otherwise by O(name).
+  - A project is found by O(id), otherwise by O(name). If only O(name) is set, an existing project is not changed.
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 options:

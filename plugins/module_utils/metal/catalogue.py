@@ -44,7 +44,7 @@ def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     facts = [_plan_result(plan) for plan in listed]
     if params["slugs"] is not None:
         facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
-    if params["metro"] is not None:
+    if params["metro"]:
         facts = [plan for plan in facts if params["metro"].lower() in plan["metros"]]
     if params["categories"] is not None:
         facts = [plan for plan in facts if set(params["categories"]) & set(plan["categories"])]

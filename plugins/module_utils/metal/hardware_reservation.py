@@ -117,7 +117,7 @@ def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -
         params={"include": "facility.metro"},
         doing="list the project's reserved hardware",
     )
-    filters = {"id": params["ids"], "metro": params["metro"] or None, "plan": params["plan"], "provisionable": params["provisionable"]}
+    filters = {"id": params["ids"], "metro": params["metro"], "plan": params["plan"], "provisionable": params["provisionable"]}
     results = [result for result in map(HardwareReservation.result, listed) if matches(result, filters)]
     return {"hardware_reservations": sorted(results, key=lambda reservation: str(reservation["id"]))}
 

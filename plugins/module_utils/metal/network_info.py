@@ -47,7 +47,7 @@ def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
     listed = client.read_list(
         f"projects/{params['project_id']}/virtual-networks",
         "virtual_networks",
-        params={"metro": params["metro"]},
+        params={"metro": params["metro"] or None},
         doing="list the project's VLANs",
     )
     filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}

@@ -262,12 +262,12 @@ def only_one(matching: Sequence[Found], several: str, selector: str) -> Found | 
 
 
 def matches(result: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
-    """Return whether a result matches all filters: one value of a list, all tags, the same value; None matches everything."""
+    """Return whether a result matches all filters: one value of a list, all tags, the same value; None and an empty metro match all."""
     return all(_matches(result.get(name), name, value) for name, value in filters.items())
 
 
 def _matches(value: Any, name: str, expected: Any) -> bool:
-    if expected is None:
+    if expected is None or (name == "metro" and not expected):
         return True
     if name == "tags":
         return set(expected) <= set(value or [])

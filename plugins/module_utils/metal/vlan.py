@@ -55,7 +55,7 @@ class Vlan(Resource):
         params = self.params
         if params["vxlan"] is not None and not params["metro"]:
             raise CollectionError("metro must be set with vxlan: each metro has its own VLAN numbers")
-        doing, query = f"read {self.title}", {"metro": params["metro"]}
+        doing, query = f"read {self.title}", {"metro": params["metro"] or None}
         networks = self.client.read_list(self.list_path, "virtual_networks", params=query, doing=doing)
         same = self._narrowed([network for network in networks if self._is_match(network)])
         if not same:

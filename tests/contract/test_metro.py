@@ -1,0 +1,31 @@
+"""The option metro of every module that lists: case-insensitive, and an empty text, as of a variable that is not set, lists all metros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.environment import run
+from tests.contract.scenario import WAIT
+
+OBJECTS: dict[str, dict[str, Any]] = {
+    "metal_vlan": {"metro": "DA", "description": "metro"},
+    "metal_ip_reservation": {"metro": "DA", "quantity": 1, "details": "metro", **WAIT},
+    "metal_vrf": {"metro": "DA", "name": "metro", "ip_ranges": ["192.168.101.0/24"]},
+}
+
+
+@pytest.mark.parametrize("module", OBJECTS)
+def test_an_object_is_listed(module: str, sandbox_environment: dict[str, str]) -> None:
+    made = run(module, OBJECTS[module], sandbox_environment)
+    (created,) = (value for value in made.values() if isinstance(value, dict) and "metro" in value)
+    listings = {metro: run(f"{module}_info", {"metro": metro}, sandbox_environment) for metro in ("", "DA", "am")}
+    run(module, {"id": created["id"], "state": "absent"}, sandbox_environment)
+    assert [created["id"] in str(listings[metro]) for metro in ("", "DA", "am")] == [True, True, False]
+
+
+@pytest.mark.parametrize("module", ["metal_plan_info", "metal_spot_price_info"])
+def test_what_is_offered_is_listed(module: str, sandbox_environment: dict[str, str]) -> None:
+    listings = [run(module, {"metro": metro}, sandbox_environment) for metro in ("", "DA")]
+    assert all(any(isinstance(value, list) and value for value in listing.values()) for listing in listings)

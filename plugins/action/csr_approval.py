@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""csr_approval, with its progress: who is missing, and at once what was approved, refused or denied, and alarms."""
+"""Display the progress of csr_approval while it waits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd_replacement, shown while it waits for an API server that does not answer."""
+"""Display the progress of etcd_replacement while it waits."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):
-    """Displays, while the module waits, what it waits for."""
+    """Displays what is pending."""

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""metal_cluster_lock, shown while it waits."""
+"""Display the progress of metal_cluster_lock while it waits."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):
-    """Displays, while the module waits, which run it waits for."""
+    """Displays what is pending."""

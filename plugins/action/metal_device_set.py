@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""metal_device_set, shown while it waits: what is missing, and what was not as planned."""
+"""Display the progress of metal_device_set while it waits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""metal_ip_reservation, shown while it waits."""
+"""Display the progress of metal_ip_reservation while it waits."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):
-    """Displays, while the module waits, what is missing."""
+    """Displays what is pending."""

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""metal_vlan, in a fork of Ansible's worker process."""
+"""Run metal_vlan in a fork of Ansible's worker process."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from ..plugin_utils.actions.module_process import ModuleAction
 
 
 class ActionModule(ModuleAction):
-    """Calls the module."""
+    """Runs the module of the same name."""

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""node_drain, shown while it waits: the pods that are left, and the budgets that keep them."""
+"""Display the progress of node_drain while it waits."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from ..plugin_utils.actions.progress import ProgressAction
 
 
 class ActionModule(ProgressAction):
-    """Displays, while the module waits, which pods are left and why."""
+    """Displays what is pending."""

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""phase: print which phase of a playbook begins."""
+"""Print which phase of a playbook starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..plugin_utils.actions.screen import show
 
 
 class ActionModule(PrintingAction):
-    """Prints the phase, and returns the log that the next phase and the reports go on from."""
+    """Prints the phase, and returns the log for the next phase and the reports."""
 
     OPTIONS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "title": {"type": "str"},

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""print_lines: print text of several lines as it is, whatever callback prints the results."""
+"""Print several lines of text with every stdout callback."""
 
 from __future__ import annotations
 

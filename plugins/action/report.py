@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""report: print what people read of a cluster or a run, and write it to files. Each kind is a function here, with its options."""
+"""Print reports of a cluster or a run, and write them to files. Each kind is a function with its own options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Spec = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Task:
-    """What a kind needs to know of its task."""
+    """The context of a report: variables, check mode and verbosity of its task."""
 
     variables: Mapping[str, Any]
     check_mode: bool
@@ -50,7 +50,7 @@ class Task:
 
 
 def summary(options: Options, task: Task) -> dict[str, Any]:
-    """Print what a run has led to, and what comes next. The result has the lines but for the times, which differ each time."""
+    """Print the summary of a run and the next commands. The result has no times, which differ each time."""
     password, kubeconfig = (
         place and kept_place(place, options["state_store"]) for place in (_existing(options["password_file"]), options["kubeconfig"])
     )
@@ -96,7 +96,7 @@ def status(options: Options, task: Task) -> dict[str, Any]:
 
 
 def run(options: Options, task: Task) -> dict[str, Any]:
-    """Write what the run has done as an HTML page, and end the record of the run."""
+    """Write the report of the run as an HTML page, and end its record."""
     now, events = time.time(), read_record()
     end_record()
     if task.check_mode or not events:

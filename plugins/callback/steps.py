@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""steps: print what the playbooks of this collection say themselves, and of tasks only what failed."""
+"""Print phases, progress and failures instead of every task."""
 
 from __future__ import annotations
 

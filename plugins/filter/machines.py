@@ -281,7 +281,7 @@ class _Host:
             return None
 
     def inherit(self, hostvars: Mapping[str, Any]) -> None:
-        """Take what a control plane host does not set from the bootstrap host."""
+        """Set what a control plane host does not set to the values of the bootstrap host."""
         bootstrap = next(iter((self.get("groups") or {}).get("bootstrap") or ()), None)
         if bootstrap is None or bootstrap not in hostvars or "control_plane" not in (self.get("group_names") or []):
             return

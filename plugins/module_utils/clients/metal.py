@@ -540,7 +540,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
-        """Return the answer, or raise the error it stands for."""
+        """Return the answer, or raise its error."""
         self._pace.note(response.headers)
         status = int(response.status_code)
         request_id = response.headers.get("X-Request-Id")

@@ -257,7 +257,7 @@ class MetalModule(ResourceModule):
         self._gate.lock = _PendingLock(make)
 
     def _clear_ended(self, locked: Locked) -> None:
-        """Delete the lock objects of runs that were killed here: without a write of this call nobody else would."""
+        """Delete the lock objects of runs that were killed here. Without a write of this call, no other code deletes them."""
         for run in ended_runs(locked):
             remains = remains_of(run.holder)
             if remains is None:

@@ -392,7 +392,7 @@ def has_tags(item: Found, params: Mapping[str, Any]) -> bool:
 
 
 def identified_by_tags(items: Sequence[Found], tags: Sequence[str], **texts: str | None) -> list[Found]:
-    """Return those of ``items`` with exactly these tags, else those of which a given text is equal.
+    """Return the items with exactly these tags, otherwise those with an equal text.
 
     An object with further tags is another one: it must not be taken for this one and lose its tags.
     """

@@ -167,7 +167,7 @@ def is_back(pod: Pod, started: datetime) -> bool:
 
 
 def excuse(pod: Pod, node: Node | None, rules: Rules, *, started: datetime, now: datetime) -> str:
-    """Return why a pod that is left is not waited for, empty when it is.
+    """Return why the wait skips a remaining pod, empty if it does not.
 
     The kubelet of an unreachable Node cannot report that a pod has ended; nobody but the machine's end can make sure of it. So such a pod
     is waited for only ``unreachable_grace`` seconds beyond its grace period (cluster-api does the same).

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which Node is of which device. The device id is the identity; host names are labels that every user of the project can change.
+"""The device of each Node. The device id is the identity; host names are labels that every user of the project can change.
 
 A Node is of a device when all of this holds:
 

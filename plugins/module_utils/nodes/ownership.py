@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Record the devices of Nodes, and delete the Nodes of machines that no longer exist. Which Node is of which device: ``nodes/identity``.
+"""Record the devices of Nodes, and delete the Nodes of machines that no longer exist. The device of each Node: ``nodes/identity``.
 
 A Node outlives its machine, and as long as it is there another machine of its name is refused its first certificate. A Node is left by its
 machine when all of this holds; each rule is one function or one condition of :func:`judge`:

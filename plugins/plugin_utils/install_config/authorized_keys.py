@@ -66,7 +66,7 @@ def _kind(encoded: str) -> str:
 
 
 def _string(blob: bytes) -> tuple[bytes, bytes]:
-    """Return the first string of a key, which its length stands before, and the rest. Raises ValueError when it is cut off."""
+    """Return the first string of a key, after its length, and the rest. Raises ValueError when it is cut off."""
     length = int.from_bytes(blob[:4], "big")
     if len(blob) < 4 + length or len(blob) < 4:
         raise ValueError("cut off")

@@ -22,7 +22,7 @@ Machine = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """Which removals the user has asked for. ``at_most``: None for any number. ``in_job``: nobody at a terminal has seen the inventory."""
+    """The removals that the user requested. ``at_most``: None for any number. ``in_job``: nobody at a terminal has seen the inventory."""
 
     names: Sequence[str] = ()
     sizes: Mapping[str, int | tuple[str, ...]] = field(default_factory=dict)

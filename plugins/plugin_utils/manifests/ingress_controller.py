@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The default IngressController: how many routers there are, and on the nodes of which pool they run."""
+"""The default IngressController: the number of its routers, and the pool whose nodes they run on."""
 
 from __future__ import annotations
 

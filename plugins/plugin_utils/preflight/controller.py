@@ -92,7 +92,7 @@ def lock(context: Context) -> Finding:
 
 
 def kubeconfig(context: Context) -> Finding:
-    """Return whether the kubeconfig is for this cluster. With another one's, that cluster's nodes would be drained and deleted."""
+    """Return whether the kubeconfig is for this cluster. With that of another cluster, nodes of the latter would be drained and deleted."""
     reading = context.readings.get("kubeconfig")
     cluster_id = str(context.metadata.get("clusterID") or "")
     if not reading:

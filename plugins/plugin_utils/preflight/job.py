@@ -11,7 +11,7 @@ NO_JOB = "not a job of AWX"
 
 
 def folder(context: Context) -> Finding:
-    """Return whether the cluster's files outlive the job. Without them nobody has the kubeconfig of an installed cluster."""
+    """Return whether the cluster's files outlive the job. Without them the kubeconfig of an installed cluster is lost."""
     if not context.in_job:
         return passed(NO_JOB)
     if not (context.readings.get("controller") or {}).get("in_job_folder"):

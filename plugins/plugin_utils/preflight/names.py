@@ -160,7 +160,7 @@ def _is_set(name: str, context: Context) -> bool:
 
 
 def wildcard(context: Context) -> Finding:
-    """Return whether a name that nobody has resolves. Nodes search the cluster's domain, so any name that a pod asks for would."""
+    """Return whether a name without a record resolves. Nodes search the cluster's domain, so any name that a pod asks for would."""
     answer = context.readings.get("wildcard") or {}
     if not answer:
         return not_checkable("not checked: no DNS server is known that answers for the nodes")

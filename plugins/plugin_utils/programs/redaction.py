@@ -281,7 +281,7 @@ class Redactor:
         return f"{match['before']}{match['indent']}  {REDACTED}\n"
 
     def _encoded(self, run: str, depth: int) -> str:
-        """A run of base64 or with per cent signs goes whole when what it stands for has a secret in it."""
+        """Redact a whole run of base64 or per cent encoding if the decoded text contains a secret."""
         for text in _decoded(run):
             before = self.count
             clean = self._text(text, depth - 1)
@@ -307,7 +307,7 @@ def _is_harmless(name: str, value: Any) -> bool:
 
 
 def _hidden(entry: Mapping[Any, Any]) -> Iterator[Any]:
-    """The keys of an entry whose values are secret for what stands beside them."""
+    """Return the keys of an entry whose values are secret because of its other keys."""
     if any(str(key).lower() in _NAMING and isinstance(item, str) and is_secret_name(item) for key, item in entry.items()):
         yield from (key for key in entry if str(key).lower() in _NAMED)
     if entry.get("kind") == "Secret":

@@ -135,11 +135,11 @@ def preflight(settings: Any, readings: Any = None) -> dict[str, Any]:
         raise AnsibleFilterError("preflight: the settings must be a dictionary with the machines by group")
     if readings is not None and not isinstance(readings, Mapping):
         raise AnsibleFilterError(f"preflight: the readings must be a dictionary, not {type(readings).__name__}")
-    given = settings.get("variables") or {}
+    given_values = settings.get("variables") or {}
     variables = {
         "known_variables": VARIABLES,
-        "given_variables": sorted(given),
-        "variable_errors": variable_errors(given),
+        "given_variables": sorted(given_values),
+        "variable_errors": variable_errors(given_values),
     }
     return judge({**settings, **variables}, readings or {})
 

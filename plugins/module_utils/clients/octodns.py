@@ -111,9 +111,9 @@ class OctoDNSClient:
         name = requested["name"].rstrip(".").lower()
         alias = next((sets[name, kind] for kind in ("CNAME", "ALIAS") if (name, kind) in sets), None)
         record = sets.get((name, requested["type"]))
-        given = [] if record is None else getattr(record, "values", None) or [record.value]
+        stored = [] if record is None else getattr(record, "values", None) or [record.value]
         values = normal(
-            {"name": name, "type": requested["type"], "values": [_from_octodns(requested["type"], str(each)) for each in given]}
+            {"name": name, "type": requested["type"], "values": [_from_octodns(requested["type"], str(each)) for each in stored]}
         )
         return Found(values, str(alias.value) if alias else "")
 
@@ -152,19 +152,19 @@ def _provider_class(service: str) -> Any:
             f"Cannot load the provider {service} of octoDNS: {problem}. Install it on the controller, such as pip install "
             f"{package.partition('.')[0].replace('_', '-')}."
         ) from problem
-    found = {
+    classes = {
         name: each
         for name, each in vars(module).items()
         if inspect.isclass(each) and issubclass(each, BaseProvider) and each is not BaseProvider
     }
     expected = f"{service.replace('-', '').replace('_', '')}provider".lower()
-    names = [chosen] if chosen else [name for name in found if name.lower() == expected] or list(found)
-    if len(names) != 1 or names[0] not in found:
+    names = [chosen] if chosen else [name for name in classes if name.lower() == expected] or list(classes)
+    if len(names) != 1 or names[0] not in classes:
         raise CollectionError(
             f"{package} has no single provider {service}. Set service in openshift_dns_octodns to one of "
-            f"{', '.join(sorted(f'{package}.{name}' for name in found)) or 'another service'}."
+            f"{', '.join(sorted(f'{package}.{name}' for name in classes)) or 'another service'}."
         )
-    return found[names[0]]
+    return classes[names[0]]
 
 
 def _name(text: str) -> str:

@@ -1,10 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What replaces the variables and the options of roles that earlier versions had. docs/coming-from.md lists them.
-
-Note that this plugin util is private to the collection: it may change without notice.
-"""
+"""What replaces the variables and the options of roles that earlier versions had. docs/coming-from.md lists them."""
 
 from __future__ import annotations
 

@@ -116,8 +116,7 @@ def try_artifact(artifact: Path, directory: Path) -> str:
         directory=work,
         environment={"HOME": str(home)},
     )
-    collection = installed / "ansible_collections" / "equinix_metal" / "openshift"
-    shutil.copytree(collection / "inventory", work / "inventory")
+    shutil.copytree(ROOT / "inventory" / "sandbox", work / "inventory")
     with RunningSandbox(directory / "sandbox", log=directory / "sandbox.log") as sandbox:
         return run(
             *("ansible-playbook", "--inventory", "inventory", "equinix_metal.openshift.validate"),

@@ -56,7 +56,10 @@ def nightly() -> list[str]:
 
 
 def is_below(node: str, start: str) -> bool:
-    """Whether a node id is that of a test in a folder, a file or a test with parameters."""
+    """Whether a node id is that of a test in a folder, a file or a test with parameters, or one of a file with this parameter."""
+    path, bracket, parameter = start.partition("[")
+    if bracket and "::" not in path:
+        return node.startswith(f"{path}::") and node.endswith(f"[{parameter}")
     return node == start or node.startswith((f"{start}/", f"{start}::", f"{start}["))
 
 

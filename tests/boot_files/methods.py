@@ -107,7 +107,7 @@ class Method:
                 {
                     "name": "Role",
                     "ansible.builtin.include_role": {"name": "equinix_metal.openshift.boot_files", "tasks_from": tasks_from},
-                    "vars": constants(variables),
+                    "vars": constants(self.variables | variables),
                 }
             ],
         }

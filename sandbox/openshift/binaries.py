@@ -140,7 +140,7 @@ def kubernetes_version() -> str:
 
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
-    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "5 to 8 minutes")
+    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
     console.print(f"Building {what} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
     go = go_command(console)
     environment = {

@@ -60,7 +60,7 @@ def file_text(value: Any, variable: str, strict: bool = True) -> Any:
     except CollectionError as problem:
         if not strict:
             return value
-        raise AnsibleFilterError(str(problem)) from problem
+        raise AnsibleFilterError(str(problem)) from None  # ansible-core 2.19 appends the text of a cause
 
 
 class FilterModule:

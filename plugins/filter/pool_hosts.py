@@ -66,7 +66,7 @@ def pool_hosts(groups: Any, sizes: Any) -> dict[str, list[Any]]:
     try:
         return hosts_with_sizes(groups, sizes)
     except CollectionError as problem:
-        raise AnsibleFilterError(str(problem)) from problem
+        raise AnsibleFilterError(str(problem)) from None  # ansible-core 2.19 appends the text of a cause
 
 
 class FilterModule:

@@ -78,7 +78,7 @@ def rule(value: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
     try:
         return loaded(value, *arguments, **options)
     except CollectionError as problem:
-        raise AnsibleFilterError(str(problem)) from problem
+        raise AnsibleFilterError(str(problem)) from None  # ansible-core 2.19 appends the text of a cause
     except (LookupError, TypeError, AttributeError, ValueError) as problem:
         raise AnsibleFilterError(f"{name}: the input does not have the form that this rule reads: {problem!r}") from problem
 

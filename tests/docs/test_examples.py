@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import render
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.file_text import is_path
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from tests.install_configs import InstallConfigCase, ask_stand_in
 from tests.validate.cases import Case
@@ -69,8 +70,8 @@ def examples() -> Iterator[Example]:
 EXAMPLES = list(examples())
 
 
-def without_templates(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if "{{" not in str(value)}
+def without_templates_and_files(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if "{{" not in str(value) and not (isinstance(value, str) and is_path(value))}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
@@ -79,7 +80,7 @@ def test_an_example_can_be_used(example: Example, tmp_path: Path) -> None:
         assert_installer_accepts(example.values, tmp_path)
         return
     assert not set(example.values) - set(VARIABLES)
-    given = without_templates(example.values)
+    given = without_templates_and_files(example.values)
     assert not variable_errors(given)
     # The release and its architecture are those of other examples.
     variables = {name: value for name, value in given.items() if name not in ("openshift_version", "metal_plan")}

@@ -9,7 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils.base.errors import CollectionError
 from ..install_config import authorized_keys
+from ..settings.file_text import file_text, is_path
 from .context import Context
 from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if
 from .install_config import judged
@@ -18,8 +20,22 @@ REGISTRIES = ("cloud.openshift.com", "quay.io", "registry.connect.redhat.com", "
 """Registries for which the pull secret needs credentials when the release comes from OpenShift's own mirror."""
 
 
+def _unreadable(context: Context, setting: str) -> str:
+    """Return why the file that a setting names cannot be read; an empty text for the text of a file, and for any other value."""
+    value = context.settings.get(setting)
+    if not isinstance(value, str) or not is_path(value):
+        return ""
+    try:
+        file_text(value, f"openshift_{setting}")
+    except CollectionError as problem:
+        return str(problem)
+    return ""
+
+
 def pull_secret(context: Context) -> Finding:
     secret = context.settings.get("pull_secret")
+    if problem := _unreadable(context, "pull_secret"):
+        return failed(problem)
     if context.is_okd and not secret:
         return passed("not set: the images of OKD are public")
     if not secret and not context.is_ignition_in_use:
@@ -70,6 +86,8 @@ def registries(context: Context) -> Finding:
 
 def ssh_key(context: Context) -> Finding:
     text = context.text("ssh_public_key")
+    if problem := _unreadable(context, "ssh_public_key"):
+        return failed(problem)
     if not text.strip():
         return passed("not set: nobody will be able to log in to the nodes by SSH")
     if "PRIVATE KEY" in text and not context.is_ignition_in_use:

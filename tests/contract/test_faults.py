@@ -1,7 +1,7 @@
 """The fault table: every module and the inventory plugin with every fault of ``faults.py``.
 
 A part of it has every subject meet a fault of every group, once or permanently in turn, and every fault is met both ways. The ordinary
-suite has a third of that part; the rest and the whole are marked ``long``. The outcomes are recorded (``outcomes.py``).
+suite has that part; the whole is marked ``long``. The outcomes are recorded (``outcomes.py``).
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def with_durations() -> Iterator[tuple[Subject, Fault, Meeting, tuple[bool, ...]
 
 
 PART = list(with_durations())
-OF_THE_PART = 3
-"""The ordinary suite has one of so many: two groups of faults for each subject, others for the next one."""
+OF_THE_PART = 1
+"""The ordinary suite has one of so many."""
 
 
 def named_part(value: Any) -> str:

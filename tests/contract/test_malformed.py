@@ -24,7 +24,7 @@ from tests.contract.subjects import SUBJECTS, Life, OfMetal, Subject, Testbed, o
 
 LONGEST_MESSAGE = 1500
 MOST_REQUESTS = 500
-SOME, MANY = 2, 100
+SOME, MANY = 6, 100
 """Cases of each step of each subject, in the suite and in its long part."""
 SEED = os.environ.get("MALFORMED_SEED", "0")
 

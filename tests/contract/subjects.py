@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -406,8 +406,6 @@ SUBJECTS = [
 ]
 
 
-def one_process(
-    subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any, marks: Sequence[pytest.MarkDecorator] = ()
-) -> Any:
+def one_process(subject: Subject | Scenario | ClusterScenario | ZoneScenario | InstallerScenario, *more: Any) -> Any:
     """A parameter of a test: with several processes (``pytest -n``) the prerequisites of a subject exist in one of them."""
-    return pytest.param(subject, *more, marks=(pytest.mark.xdist_group(subject.title), *marks))
+    return pytest.param(subject, *more, marks=pytest.mark.xdist_group(subject.title))

@@ -1,7 +1,7 @@
 """The fault table: every module and the inventory plugin with every fault of ``faults.py``.
 
-A part of it has every subject meet a fault of every group, once or permanently in turn, and every fault is met both ways. The ordinary
-suite has that part; the whole is marked ``long``. The outcomes are recorded (``outcomes.py``).
+The ordinary suite has a part of it in which every subject meets a fault of every group, once or permanently in turn, and every fault is met
+both ways; the whole is marked ``long``. The outcomes are recorded (``outcomes.py``).
 """
 
 from __future__ import annotations
@@ -158,8 +158,6 @@ def with_durations() -> Iterator[tuple[Subject, Fault, Meeting, tuple[bool, ...]
 
 
 PART = list(with_durations())
-OF_THE_PART = 1
-"""The ordinary suite has one of so many."""
 
 
 def named_part(value: Any) -> str:
@@ -168,14 +166,7 @@ def named_part(value: Any) -> str:
     return named(value)
 
 
-@pytest.mark.parametrize(
-    ("subject", "fault", "meeting", "durations"),
-    [
-        one_process(*each, marks=() if (index + index // len(GROUPS)) % OF_THE_PART == 0 else (pytest.mark.long,))
-        for index, each in enumerate(PART)
-    ],
-    ids=named_part,
-)
+@pytest.mark.parametrize(("subject", "fault", "meeting", "durations"), [one_process(*each) for each in PART], ids=named_part)
 def test_every_subject_meets_a_fault_of_every_group(
     subject: Subject, fault: Fault, meeting: Meeting, durations: tuple[bool, ...], lives: Lives
 ) -> None:
@@ -203,7 +194,7 @@ def test_every_module_is_a_subject() -> None:
     assert [path.stem for path in (ROOT / "plugins" / "inventory").glob("[a-z]*.py")] == ["metal"]
 
 
-def test_the_part_has_every_fault_of_the_metal_api() -> None:
+def test_the_ordinary_suite_has_every_fault_of_the_metal_api() -> None:
     for always in (False, True):
         met = {fault.name for _subject, fault, _meeting, durations in PART if always in durations}
         assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []

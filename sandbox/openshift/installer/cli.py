@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: subcommands, flags, help and exit codes of ``openshift-install``."""
+"""The command line: the subcommands of ``openshift-install`` that the collection calls, with their flags, help and exit codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import re
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from . import catalogue, errors, explain
+from . import catalogue, errors
 from .assets import Assets
 from .errors import InstallerError
 from .log import LEVELS, Log
 from .validation import PanicError
-from .wait import Waiter
 
 RELEASE_FILE: Final = "release.json"
 _PANIC: Final = """panic: runtime error: invalid memory address or nil pointer dereference
@@ -33,7 +31,6 @@ github.com/openshift/installer/pkg/types/featuregates.FeatureGateFromFeatureSets
 \t/go/src/github.com/openshift/installer/pkg/types/featuregates/featuregates.go:53 +0x86
 """
 """The real installer does not check the lookup of an unknown feature set, which returns a nil pointer."""
-_FAILURES: Final = ("install-config", "bootstrap", "install", "operators")
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,6 @@ class Context:
     release: catalogue.Release
     mirror_url: str
     log: Log
-    failures: frozenset[str]
-    """Steps that shall fail, from SANDBOX_INSTALLER_FAIL."""
-    speed: float
     strict: bool
 
     @property
@@ -100,102 +94,35 @@ def _run(parsed: argparse.Namespace, log: Log) -> int:
             release,
             mirror_url,
             log,
-            _failures(os.environ.get("SANDBOX_INSTALLER_FAIL", "")),
-            _speed(os.environ.get("SANDBOX_INSTALLER_SPEED", "1")),
             os.environ.get("SANDBOX_INSTALLER_STRICT", "") == "1",
         )
     )
-
-
-def _failures(text: str) -> frozenset[str]:
-    failures = frozenset(filter(None, (word.strip() for word in text.split(","))))
-    if failures - set(_FAILURES):
-        raise InstallerError(f"SANDBOX_INSTALLER_FAIL: {', '.join(sorted(failures - set(_FAILURES)))}: not one of {', '.join(_FAILURES)}")
-    return failures
-
-
-def _speed(text: str) -> float:
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = 0
-    if not speed > 0:
-        raise InstallerError(f"SANDBOX_INSTALLER_SPEED: {text!r} is no number above 0")
-    return speed
 
 
 # --- commands --------------------------------------------------------------------------------------------------------------
 
 
 def _create_install_config(context: Context) -> int:
-    _fail_install_config(context)
     context.assets.create_install_config()
     return 0
 
 
 def _create_manifests(context: Context) -> int:
-    _fail_install_config(context)
     _warn_of_override(context)
     context.assets.create_manifests()
     return 0
 
 
 def _create_ignition_configs(context: Context) -> int:
-    _fail_install_config(context)
     _warn_of_override(context)
     context.assets.create_ignition_configs()
     return 0
-
-
-def _fail_install_config(context: Context) -> None:
-    if "install-config" in context.failures:
-        text = 'failed to fetch Install Config: failed to load asset "Install Config": failed on demand'
-        raise InstallerError(text, errors.INSTALL_CONFIG, level="error")
 
 
 def _warn_of_override(context: Context) -> None:
     image = os.environ.get("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE")
     if image:
         context.log.warning(f"Found override for release image ({image}). Please be warned, this is not advised")
-
-
-def _wait_for_bootstrap_complete(context: Context) -> int:
-    return _waiter(context).bootstrap_complete()
-
-
-def _wait_for_install_complete(context: Context) -> int:
-    return _waiter(context).install_complete()
-
-
-def _waiter(context: Context) -> Waiter:
-    return Waiter(context.directory, context.log, speed=context.speed, failures=context.failures)
-
-
-def _gather_bootstrap(context: Context) -> int:
-    """The way of the platforms without machines of their own: the bootstrap machine's address has to be given, SSH does the rest."""
-    bootstrap = context.arguments.bootstrap
-    if not bootstrap:
-        raise InstallerError("must provide bootstrap host address")
-    context.log.info("Pulling debug logs from the bootstrap machine")
-    try:
-        socket.create_connection((bootstrap, 22), timeout=5).close()
-    except OSError as error:
-        raise InstallerError(f"failed to create SSH client: dial tcp {bootstrap}:22: connect: {error.strerror or error}") from error
-    raise InstallerError("failed to create SSH client: machines of the sandbox run no SSH server, something else answers there")
-
-
-def _destroy(context: Context) -> int:
-    """Platforms none and external have nothing in metadata.json that could be destroyed: always ends with an error."""
-    prefix = "Failed while preparing to destroy cluster: " if context.arguments.what == "cluster" else ""
-    path = context.directory / "metadata.json"
-    if not path.exists():
-        raise InstallerError(f"{prefix}open {path}: no such file or directory")
-    raise InstallerError(f"{prefix}no platform configured in metadata")
-
-
-def _explain(context: Context) -> int:
-    sys.stdout.write(explain.text(context.arguments.path))
-    return 0
 
 
 def _print_stream_json(context: Context) -> int:
@@ -250,25 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     _leaf(create, "install-config", "Generates the Install Config asset", _create_install_config)
     _leaf(create, "manifests", "Generates the Kubernetes manifests", _create_manifests)
 
-    destroy = _group(commands, "destroy", "Destroy part of an OpenShift cluster")
-    for what, text in (("bootstrap", "Destroy the bootstrap resources"), ("cluster", "Destroy an OpenShift cluster")):
-        _leaf(destroy, what, text, _destroy).set_defaults(what=what)
-
-    explained = _leaf(commands, "explain", "List the fields for supported InstallConfig versions", _explain, writes=False)
-    explained.add_argument("path", help="installconfig, or the path of a field below: installconfig.networking.clusterNetwork")
-
-    gather = _group(commands, "gather", "Gather debugging data for a given installation failure")
-    bootstrap = _leaf(gather, "bootstrap", "Gather debugging data for a failing-to-bootstrap control plane", _gather_bootstrap)
-    bootstrap.add_argument("--bootstrap", metavar="string", help="Hostname or IP of the bootstrap host")
-    bootstrap.add_argument("--master", action="append", metavar="strings", help="Hostnames or IPs of all control plane hosts")
-    bootstrap.add_argument("--key", action="append", metavar="strings", help="Path to SSH private keys that should be used")
-    bootstrap.add_argument("--skipAnalysis", action="store_true", help="Skip analysis of the gathered data")
-
     _leaf(commands, "version", "Print version information", _version, writes=False)
-
-    waiting = _group(commands, "wait-for", "Wait for install-time events")
-    _leaf(waiting, "bootstrap-complete", "Wait until cluster bootstrapping has completed", _wait_for_bootstrap_complete)
-    _leaf(waiting, "install-complete", "Wait until the cluster is ready", _wait_for_install_complete)
     return top
 
 

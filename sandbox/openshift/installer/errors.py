@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How the installer fails: an exit code and the text of its last line.
 
-Source of the codes: the installer's own constants (3 install-config, 4 infrastructure, 5 bootstrap, 6 install,
-7 operators not stable, 8 interrupted; 1 everything else); a Go program that panics ends with 2.
+Source of the codes: the installer's own constants (3 install-config, 8 interrupted, 1 everything else); a Go program that
+panics ends with 2.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from typing import Final
 OTHER: Final = 1
 PANIC: Final = 2
 INSTALL_CONFIG: Final = 3
-BOOTSTRAP: Final = 5
-INSTALL: Final = 6
-OPERATORS_NOT_STABLE: Final = 7
 INTERRUPTED: Final = 8
 
 

@@ -44,15 +44,5 @@ class Kubeconfig:
         return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
 
 
-def with_ca(kubeconfig: bytes, additional: bytes) -> bytes:
-    """Return the kubeconfig with a further PEM certificate (or bundle) in each cluster's CA bundle, once."""
-    document = yaml.safe_load(kubeconfig)
-    for entry in document["clusters"]:
-        have = base64.b64decode(entry["cluster"].get("certificate-authority-data", ""))
-        if additional.strip() not in have:
-            entry["cluster"]["certificate-authority-data"] = _base64(have.rstrip() + b"\n" + additional.strip() + b"\n")
-    return yaml.safe_dump(document, sort_keys=True, width=1 << 20).encode()
-
-
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()

@@ -1,32 +1,21 @@
-"""The openshift-install stand-in: commands, files, certificates, waiting, failing."""
+"""The openshift-install stand-in: commands, files, certificates."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import json
-import logging
 import shutil
-import socket
-import ssl
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from sandbox.openshift.installer import catalogue, install_config
 from sandbox.openshift.installer.cli import main
@@ -420,118 +409,3 @@ def test_unknown_fields_are_warned_about_or_refused(
     warned = capsys.readouterr().err
     assert "level=warning msg=failed to parse first occurrence of unknown field: failed to unmarshal install-config.yaml: " in warned
     assert all(b"flavour" not in path.read_bytes() for path in (tmp_path / "manifests").iterdir())
-
-
-# --- waiting, against a real HTTPS server -------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Cluster:
-    """A pretended API: what it answers by path, and how a wait is to go on."""
-
-    answers: dict[str, Any] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    turn: Callable[[int], None] = lambda _count: None
-    port: int = 0
-    subjects: set[str] = field(default_factory=set)
-
-    async def answer(self, request: Request) -> Response:
-        self.asked.append(request.url.path)
-        self.turn(len(self.asked))
-        found = self.answers.get(request.url.path)
-        return JSONResponse({"kind": "Status", "code": 404}, 404) if found is None else JSONResponse(found)
-
-    def point_at(self, directory: Path, **changes: str) -> None:
-        """Make the kubeconfig reach this server by address, as users of machines without DNS do."""
-        path = directory / "auth" / "kubeconfig"
-        document = yaml.safe_load(path.read_bytes())
-        document["clusters"][0]["cluster"] |= {
-            "server": f"https://127.0.0.1:{self.port}",
-            "tls-server-name": "api.demo.metal.test",
-        } | changes
-        path.write_text(yaml.safe_dump(document), encoding="utf-8")
-
-
-@pytest.fixture
-def cluster(copied: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """A server with the certificate of bootstrap.ign, which lets in whom the admin's signer has signed."""
-    files = files_of(copied / "bootstrap.ign")
-    tls = copied / "server"
-    tls.mkdir()
-    for name in ("kube-apiserver-lb-server.crt", "kube-apiserver-lb-server.key", "kube-apiserver-complete-client-ca-bundle.crt"):
-        (tls / name).write_bytes(files[f"/opt/openshift/tls/{name}"])
-    pretended = Cluster()
-    listener = socket.create_server(("127.0.0.1", 0))
-    pretended.port = listener.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(
-            Starlette(routes=[Route("/{path:path}", pretended.answer)]),
-            ssl_certfile=str(tls / "kube-apiserver-lb-server.crt"),
-            ssl_keyfile=str(tls / "kube-apiserver-lb-server.key"),
-            ssl_ca_certs=str(tls / "kube-apiserver-complete-client-ca-bundle.crt"),
-            ssl_cert_reqs=ssl.CERT_REQUIRED,
-            log_level=logging.CRITICAL,
-            lifespan="off",
-        )
-    )
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
-    thread.start()
-    monkeypatch.setenv("SANDBOX_INSTALLER_SPEED", "1000")
-    pretended.point_at(copied)
-    yield pretended
-    server.should_exit = True
-    thread.join(10)
-
-
-def conditions(**status: str) -> dict[str, Any]:
-    return {
-        "status": {
-            "conditions": [
-                {"type": name, "status": value, "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "R", "message": f"about {name}"}
-                for name, value in status.items()
-            ]
-        }
-    }
-
-
-CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
-OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
-INGRESS = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
-CONSOLE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
-
-
-def operator(name: str, **status: str) -> dict[str, Any]:
-    return {"metadata": {"name": name}} | conditions(**status)
-
-
-def ready(cluster: Cluster, authority: str) -> None:
-    cluster.answers |= {
-        CLUSTER_VERSION: conditions(Available="True", Failing="False", Progressing="False"),
-        OPERATORS: {"items": [operator("console", Available="True", Progressing="False", Degraded="False")]},
-        INGRESS: {"data": {"ca-bundle.crt": authority}},
-        CONSOLE: {
-            "spec": {"host": "console.apps.demo.metal.test"},
-            "status": {"ingress": [{"host": "console.apps.demo.metal.test", "conditions": [{"type": "Admitted", "status": "True"}]}]},
-        },
-    }
-
-
-@pytest.fixture
-def steady(cluster: Cluster, copied: Path) -> None:
-    ready(cluster, files_of(copied / "bootstrap.ign")["/opt/openshift/tls/root-ca.crt"].decode())
-
-
-@pytest.mark.parametrize(
-    ("step", "command", "code"),
-    [
-        ("install-config", "create manifests", 3),
-        ("bootstrap", "wait-for bootstrap-complete", 5),
-        ("install", "wait-for install-complete", 6),
-        ("operators", "wait-for install-complete", 7),
-        ("nonsense", "version", 1),
-    ],
-)
-@pytest.mark.usefixtures("steady")
-def test_failing_on_demand(copied: Path, monkeypatch: pytest.MonkeyPatch, step: str, command: str, code: int) -> None:
-    monkeypatch.setenv("SANDBOX_INSTALLER_FAIL", step)
-    assert run(copied, *command.split()) == code

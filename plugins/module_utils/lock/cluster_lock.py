@@ -15,6 +15,7 @@ Rules, each implemented once here. ``record`` describes the protocol and why it 
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,8 @@ STAY = 15.0
 
 SLICE = 1.0
 """Seconds between two checks in a pause whether the play still runs."""
+
+_ID = re.compile(r"[A-Za-z0-9-]+")
 
 
 def lifetime_for(asked: float, timeout: float) -> float:
@@ -101,12 +104,18 @@ class LockStore:
 
     def _is_ours(self, network: Mapping[str, Any]) -> bool:
         if "tags" not in network:
-            text = f"Cannot read {self._title}: the API returned no tags for the virtual network {network.get('id')}, which may be the lock"
-            problem = CollectionError(text, {"id": network.get("id"), "untold": ["tags"]})
-            self._client.add_origin(problem)
-            raise problem
+            raise self._malformed(f"no tags for the virtual network {network.get('id')}, which may be the lock", network, "tags")
         tags = network["tags"] or []
-        return bool(network.get("id")) and is_lock(tags) and f"{SCOPE_TAG}{self._scope}" in tags
+        is_ours = is_lock(tags) and f"{SCOPE_TAG}{self._scope}" in tags
+        # The run keeps the id of its lock object for its next modules.
+        if is_ours and not _ID.fullmatch(str(network.get("id") or "")):
+            raise self._malformed("a lock object without a valid id", network, "id")
+        return is_ours
+
+    def _malformed(self, what: str, network: Mapping[str, Any], field: str) -> CollectionError:
+        problem = CollectionError(f"Cannot read {self._title}: the API returned {what}", {"id": network.get("id"), "untold": [field]})
+        self._client.add_origin(problem)
+        return problem
 
     @property
     def _path(self) -> str:
@@ -406,8 +415,12 @@ class ClusterLock:
 
     def own(self) -> Lock | None:
         """Return this run's lock, if it has one that has not expired."""
-        locks = [self._store.read(self.run.lock)] if self.run.lock else self._store.locks() if self.run.unsure else []
-        mine = [lock for lock in locks if lock and lock.holder.run == self.run.holder.run and not self._has_expired(lock)]
+        known = self._store.read(self.run.lock) if self.run.lock else None
+        if self.run.lock and (known is None or known.holder.run != self.run.holder.run):
+            # Deleted by another run, or the API returned another id for it: release() searches for it, too.
+            known, self.run.unsure = None, True
+        locks = [known] if known else self._store.locks() if self.run.unsure else []
+        mine = [lock for lock in locks if lock.holder.run == self.run.holder.run and not self._has_expired(lock)]
         return mine[0] if mine else None
 
     def is_over(self, lock: Lock) -> bool:

@@ -522,9 +522,8 @@ def test_other_networks_and_scopes_are_ignored(networks: Networks) -> None:
     networks.networks["n1"] = {"id": "n1", "tags": TAGS}
     networks.networks["n2"] = {"id": "n2", "tags": ["openshift-role=lock", "openshift-lock-of=other.metal.test"]}
     networks.networks["n3"] = {"id": "n3", "tags": None}
-    networks.networks["n4"] = {"tags": ["openshift-role=lock", f"openshift-lock-of={SCOPE}"]}
     assert lock_of(networks).attempt() == []
-    assert len(networks.networks) == 5
+    assert len(networks.networks) == 4
 
 
 def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Networks) -> None:
@@ -532,6 +531,28 @@ def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Network
     with pytest.raises(CollectionError, match="returned no tags for the virtual network n1, which may be the lock"):
         lock_of(networks).attempt()
     assert not [call for call in networks.calls if not call.startswith("GET")]
+
+
+@pytest.mark.parametrize("identity", [None, "", "one\ntwo", "?", ["a"]])
+def test_the_id_of_a_lock_object_is_kept_for_other_modules_only_if_it_is_valid(networks: Networks, identity: Any) -> None:
+    networks.networks["n1"] = {"id": identity, "tags": ["openshift-role=lock", f"openshift-lock-of={SCOPE}"]}
+    lock = lock_of(networks)
+    with pytest.raises(
+        CollectionError,
+        match=r"^Cannot read the cluster lock of demo.metal.test: the API returned a lock object without a valid id \(last answer: ",
+    ):
+        lock.attempt()
+    assert run_of().lock == ""
+
+
+def test_a_lock_object_of_another_id_than_the_kept_one_is_released(networks: Networks) -> None:
+    lock = lock_of(networks)
+    lock.attempt()
+    lock.run.note_lock("odd", unsure=False)
+    later = lock_of(networks, lock.run)
+    assert later.own()
+    assert later.release()
+    assert networks.networks == {}
 
 
 def test_breaking_a_lock_waits_for_the_requests_of_its_run(networks: Networks, time: Time) -> None:

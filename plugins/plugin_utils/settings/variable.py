@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 PRIVATE = "__"
 """Prefix of what a role reads of a variable without an option for it."""
+PREFLIGHT = "validate_settings"
+"""The option of the role ``validate`` that has the values of many variables, by their names without ``openshift_``."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,21 @@ class Variable:
     """What ``expression`` uses by default, in Markdown."""
     suboptions: tuple[Variable, ...] = ()
     """The keys of a dictionary."""
-    options: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
     """The options of roles that carry its value. In a role that is a step of the playbooks it is no option: ``__<role>_x``."""
-    in_preflight: bool = False
-    """It is one of ``validate_settings``."""
     is_of_host: bool = False
     """The filter ``machines`` reads it from each host, so it can be set for a group or a host."""
     has_check: bool = False
     """Preflight has a check of its own for its choices."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of roles that carry its value alone."""
+        return tuple(option for option in self.read_by if option != PREFLIGHT)
+
+    @property
+    def in_preflight(self) -> bool:
+        return PREFLIGHT in self.read_by
 
     @property
     def is_secret(self) -> bool:
@@ -61,3 +71,22 @@ class Variable:
         if self.suboptions:
             spec["options"] = {each.name: each.spec() for each in self.suboptions}
         return spec
+
+
+def _of_type(kind: str, empty: Any, **common: Any) -> Callable[..., Variable]:
+    """Return what declares variables of a type by name and text. Their default is empty, unless it is given or there is none."""
+
+    def declare(name: str, text: str, **more: Any) -> Variable:
+        has_default = not more.keys() & {"required", "computed", "is_of_host"}
+        return Variable(name, kind, text, **{**common, **({"default": empty} if has_default else {}), **more})
+
+    return declare
+
+
+string = _of_type("str", "")
+flag = _of_type("bool", False)
+number = _of_type("int", 0)
+seconds = _of_type("int", 0, unit="seconds")
+strings = _of_type("list", [], elements="str")
+dictionaries = _of_type("list", [], elements="dict")
+dictionary = _of_type("dict", {})

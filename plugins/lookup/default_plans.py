@@ -20,9 +20,6 @@ description:
   - Sends no request if every machine has a plan. A failed request is no error of the lookup, but the C(plan_problem) of each machine.
 requirements:
   - packet-python
-seealso:
-  - plugin: equinix_metal.openshift.with_default_plans
-    plugin_type: filter
 options:
   _terms:
     description:

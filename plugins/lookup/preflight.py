@@ -12,25 +12,24 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Reads the state of the Metal API, the mirror, DNS, an existing load balancer, an existing cluster and the controller for the role
-    P(equinix_metal.openshift.validate#role) and the filter P(equinix_metal.openshift.preflight#filter). Changes nothing, and sends each
-    request once.
+    P(equinix_metal.openshift.validate#role). Changes nothing, and sends each request once.
   - Independent requests are sent at the same time.
-  - A failed request is no error of the lookup; the filter reports the consequences.
+  - A failed request is no error of the lookup; the role reports the consequences.
 requirements:
   - packet-python
   - dnspython
 options:
   _terms:
-    description: The settings, one dictionary, as the filter takes it.
+    description: The settings of the role, one dictionary, with the machines by group.
     type: list
     elements: dict
     required: true
 """
 
 EXAMPLES = r"""
-- name: Run all preflight checks
-  ansible.builtin.set_fact:
-    report: "{{ settings | equinix_metal.openshift.preflight(lookup('equinix_metal.openshift.preflight', settings)) }}"
+- name: Print what was read
+  ansible.builtin.debug:
+    msg: "{{ lookup('equinix_metal.openshift.preflight', settings) | to_nice_json }}"
 """
 
 RETURN = r"""

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.filter import install_config as filter_file
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.install_config.rendering import render
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import variable_errors
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.file_text import is_path
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
@@ -99,9 +97,3 @@ def test_examples_are_found() -> None:
     pages = {example.place.partition(":")[0] for example in EXAMPLES}
     assert {"docs/ignition.md", "docs/day2.md", "inventory/01-cluster.yml", "inventory/sandbox/01-cluster.yml"} <= pages
     assert any("openshift_install_config" in example.values for example in EXAMPLES)
-
-
-def test_the_filter_s_example_can_be_used(tmp_path: Path) -> None:
-    (task,) = yaml.safe_load(filter_file.EXAMPLES)
-    settings, further = task["vars"]["settings"], task["vars"]["further"]
-    assert_installer_accepts(render(settings, further), tmp_path)

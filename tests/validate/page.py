@@ -37,7 +37,7 @@ Programs read the same report as JSON: [preflight.md](../preflight.md).
 def page() -> str:
     cases = read({})[1]
     lines = [HEAD, f"## The {len(CHECKS)} checks\n", "| check | requirement | when it failed |", "| --- | --- | --- |"]
-    lines += [f"| {_cell(check.name)} | {_cell(check.expected)} | {_cell(check.advice)} |" for check in CHECKS]
+    lines += [f"| {_cell(name)} | {_cell(check.expected)} | {_cell(check.advice)} |" for name, check in CHECKS.items()]
     lines += [
         f"\n## The {len(cases)} inventories it is tested with\n",
         "Each is a valid inventory with changes. Checks that are not named pass, or are not checkable. *Answered* means that an answer",

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
-from ansible_collections.equinix_metal.openshift.plugins.filter.with_default_plans import with_default_plans
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import Offer, default_plans
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import plan_of
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import with_default_plans
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.preflight import report as preflight
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import read_manifests
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
@@ -172,7 +172,6 @@ def test_the_report_has_the_findings_of_the_table(case: Case) -> None:
     assert all(line["expected"] and (line["advice"] or line["verdict"] != "failed") for line in lines.values())
     verdicts = [line["verdict"] for line in made["checks"]]
     assert verdicts == sorted(verdicts, key=("passed", "not checkable", "warning", "failed").index)
-    assert made["text"][-1] == made["summary"]
 
 
 @pytest.mark.parametrize("variable", sorted(set(re.findall(r"\b(?:openshift|metal)_[a-z_]+\b", DEFAULTS_FILE.read_text(encoding="utf-8")))))
@@ -216,7 +215,7 @@ def test_limits_are_settings(setting: str, check: str, answer: dict[str, Any], e
 def test_case_names_are_unique_and_checks_exist() -> None:
     names = [entry["name"] for entry in TABLE["cases"]]
     assert len(names) == len(set(names)) >= 60
-    assert {check for case in CASES for check in case.expected} <= {check.name for check in CHECKS}
+    assert {check for case in CASES for check in case.expected} <= CHECKS.keys()
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from ...module_utils.base.errors import CollectionError
+
 NAME = "admin"
 
 INLINE = {
@@ -25,15 +27,24 @@ INLINE = {
 CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
-class KubeconfigError(Exception):
+class KubeconfigError(CollectionError):
     """A kubeconfig that cannot be used. The text has no content of the file."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"openshift_kubeconfig cannot be used: {reason}. Give the path or the text of a kubeconfig.")
 
-def normalized(value: Any) -> dict[str, Any] | None:
-    """Return the current context of a kubeconfig, with the content of the files that it names; None where the file does not exist.
+
+def kubeconfig_text(value: Any) -> str:
+    """Return the current context of a kubeconfig as YAML, with the content of the files that it names: a secret, and the same text for the
+    same credentials. Empty for an empty value, and where the file does not exist.
 
     ``value``: the path of a kubeconfig, its text, or what YAML has made of the text. Raises KubeconfigError for anything else.
     """
+    config = _normalized(value) if value else None
+    return "" if config is None else str(yaml.safe_dump(config, sort_keys=True))
+
+
+def _normalized(value: Any) -> dict[str, Any] | None:
     folder = Path.cwd()
     if isinstance(value, Mapping):
         config: Any = value

@@ -19,7 +19,7 @@ _LISTS = frozenset({"List", "CatalogSourceList", "ImageDigestMirrorSetList", "Im
 
 
 def manifest_images(manifests: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``catalogs``, ``images``, ``sources`` and ``tag_sources`` of manifests, as the filter ``manifests`` returns them.
+    """Return ``catalogs``, ``images``, ``sources`` and ``tag_sources`` of manifests, as ``user_manifests`` returns them.
 
     ``catalogs``: names of all CatalogSources. ``images``: the image of each CatalogSource that has one, by ``catalogue <name>``.
     ``sources`` and ``tag_sources``: mirrors of images by digest and by tag, as ``imageDigestSources`` of an install-config.

@@ -7,7 +7,7 @@ The checks send no request: the lookup ``preflight`` reads the state of APIs, mi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..boot.files import METADATA_HOST
@@ -46,236 +46,200 @@ from .findings import Finding
 class Check:
     """One check: ``find`` makes the finding, ``expected`` is the requirement, ``advice`` what to do when it is not met."""
 
-    name: str
     find: Callable[[Context], Finding]
     expected: str
     advice: str
 
 
-CHECKS: tuple[Check, ...] = (
-    Check(
-        "variables",
+CHECKS: Mapping[str, Check] = {
+    "variables": Check(
         inventory.variables,
         expected="known openshift_* and metal_* variables, each of the type in its argument spec, and set for all hosts unless they are"
         " read from hosts",
         advice="correct these variables in the inventory, or set them in the group all; docs/generated/variables.md lists all variables",
     ),
-    Check(
-        "host variables",
+    "host variables": Check(
         inventory.host_variables,
         expected="valid openshift_* and metal_* variables on every host",
         advice="correct these variables on the host or its group",
     ),
-    Check(
-        "cluster name",
+    "cluster name": Check(
         settings.cluster_name,
         expected="1 to 54 lower case letters, digits and dashes, with a letter or digit at both ends and no dot: '*.apps' takes nine of"
         " the 63 characters of a DNS label",
         advice="set openshift_cluster_name to a name of this form",
     ),
-    Check(
-        "base domain",
+    "base domain": Check(
         settings.base_domain,
         expected="a DNS domain of lower case labels, without a dot at its end, at most 246 characters together with the cluster name",
         advice="set openshift_base_domain to a domain like example.com",
     ),
-    Check(
-        "version",
+    "version": Check(
         settings.version,
         expected="a release like 4.20.33, or a channel like stable-4.20",
         advice="set openshift_version to a release (the release of a channel changes over time)",
     ),
-    Check(
-        "bootstrap machine",
+    "bootstrap machine": Check(
         inventory.bootstrap,
         expected="exactly one host in the group bootstrap",
         advice="put exactly one host into the group bootstrap",
     ),
-    Check(
-        "control plane",
+    "control plane": Check(
         inventory.control_plane,
         expected="3 to 5 hosts in the group control_plane, or 1 for a cluster without high availability; with 2 hosts bootstrap never"
         " completes, since etcd waits for a third member",
         advice="put 3 hosts into the group control_plane, or 1",
     ),
-    Check(
-        "workers",
+    "workers": Check(
         inventory.workers,
         expected="no workers, or at least two; a single worker only with a control plane of one host",
         advice="put at least two hosts into the groups below workers, since a single worker has no place for the second router; or none,"
         " and the control plane runs the workloads",
     ),
-    Check(
-        "machine config pools",
+    "machine config pools": Check(
         inventory.machine_config_pools,
         expected="openshift_pool_machine_config for whole pools, and the same openshift_kernel_arguments for all machines of a"
         " MachineConfigPool",
         advice="set both variables on groups, and openshift_pool_machine_config on each pool with kernel arguments of its own",
     ),
-    Check(
-        "workers to remove",
+    "workers to remove": Check(
         planning.removals,
         expected="every existing worker in the inventory, or its removal by scale.yml intended",
         advice="put workers that are missing by mistake back into the inventory (in AWX: enable them, and update the inventory's sources)",
     ),
-    Check(
-        "machines to replace",
+    "machines to replace": Check(
         planning.replacement,
         expected="openshift_replace or openshift_replace_pool names machines of the inventory",
         advice="correct openshift_replace, openshift_replace_pool, openshift_replace_older_than or openshift_replace_at_most",
     ),
-    Check(
-        "health of machines",
+    "health of machines": Check(
         planning.health,
         expected="every machine of an installed cluster with a device that runs and a Node that is Ready",
         advice="repair or replace these machines",
     ),
-    Check(
-        "bootstrap machine reuse",
+    "bootstrap machine reuse": Check(
         inventory.reuse,
         expected="openshift_bootstrap_becomes empty, or a worker that may be ordered wherever the bootstrap device may, with the same"
         " device options; and no termination time of the bootstrap device",
         advice="give both hosts the same plan, metro, install disk and keys, and set no lifetime; or leave openshift_bootstrap_becomes"
         " empty, and the bootstrap device is deleted when bootstrap is complete",
     ),
-    Check(
-        "worker quorum",
+    "worker quorum": Check(
         inventory.quorum,
         expected="openshift_worker_quorum at most the number of workers",
         advice="lower openshift_worker_quorum, or set it to 0, which requires all workers",
     ),
-    Check(
-        "unique hosts",
+    "unique hosts": Check(
         inventory.unique_hosts,
         expected="every host in exactly one of the groups bootstrap, control_plane, workers and load_balancer, and every host name once",
         advice="rename the hosts that have the same name, or remove the host from all but one of the groups bootstrap, control_plane,"
         " workers and load_balancer",
     ),
-    Check(
-        "host names",
+    "host names": Check(
         inventory.host_names,
         expected="lower case letters, digits, dashes and dots, at most 63 characters together with the cluster's domain: this is the"
         " name of the node",
         advice="rename these hosts, or shorten the cluster name or the base domain",
     ),
-    Check(
-        "plan and metro",
+    "plan and metro": Check(
         inventory.plan_and_metro,
         expected="metal_metro set for every host, and metal_plan for every host without a default plan",
         advice="set metal_plan and metal_metro on these hosts, on their groups or for all hosts",
     ),
-    Check(
-        "default plans",
+    "default plans": Check(
         plans.defaults,
         expected="for hosts without metal_plan the plan of their pool's devices, else the cheapest one that is large enough for their role",
         advice="set metal_plan for hosts that are to have another plan",
     ),
-    Check(
-        "placement",
+    "placement": Check(
         inventory.placement,
         expected="metal_placement a list of alternatives, each with metro, plan or both",
         advice="write metal_placement as [{metro: da}, {metro: ny, plan: c3.medium.x86}], in order of preference",
     ),
-    Check(
-        "architecture",
+    "architecture": Check(
         settings.architecture,
         expected="openshift_architecture of every host x86_64 or aarch64; the default is the architecture of the plan",
         advice="leave openshift_architecture unset, or set it to x86_64 or aarch64",
     ),
-    Check(
-        "platform",
+    "platform": Check(
         settings.platform,
         expected="openshift_platform none or external, and no settings of another platform in openshift_install_config;"
         " openshift_cloud_controller_manager External or unset",
         advice="set openshift_platform to none or external",
     ),
-    Check(
-        "manifests",
+    "manifests": Check(
         settings.manifests,
         expected="manifests that can be read, each with Kubernetes objects; among them a cloud controller manager with"
         " openshift_cloud_controller_manager=External",
         advice="correct the files of openshift_manifests",
     ),
-    Check(
-        "image registry",
+    "image registry": Check(
         services.registry,
         expected="an image registry with storage that outlives its pod, or none by choice",
         advice="set openshift_registry to pvc with a storage class, or leave it empty",
     ),
-    Check(
-        "time servers",
+    "time servers": Check(
         services.time_servers,
         expected="openshift_time_servers a list of host names and addresses",
         advice="correct openshift_time_servers",
     ),
-    Check(
-        "local storage",
+    "local storage": Check(
         services.local_storage,
         expected="with openshift_local_storage, an empty disk in each machine with storage besides the one on which CoreOS is installed",
         advice="choose a plan with two disks, or leave openshift_local_storage empty",
     ),
-    Check(
-        "MetalLB",
+    "MetalLB": Check(
         services.metallb,
         expected="with openshift_metallb, addresses for Services, nodes with private addresses, and BGP that is enabled or can be enabled"
         " for the project",
         advice="check the project's BGP with the module metal_bgp_info",
     ),
-    Check(
-        "cluster networks",
+    "cluster networks": Check(
         networks.networks,
         expected="cluster, service and machine networks that openshift-install accepts, which overlap neither each other nor the"
         " internal networks of OVN-Kubernetes, with a host subnet for every node",
         advice="correct openshift_cluster_networks, openshift_service_networks, openshift_machine_networks or openshift_install_config",
     ),
-    Check(
-        "machine network",
+    "machine network": Check(
         networks.machine_network,
         expected="openshift_machine_network layer3, bond, private or vlan, and addresses, metadata and load balancer that it needs",
         advice="docs/networks.md lists what each machine network needs",
     ),
-    Check(
-        "VLAN",
+    "VLAN": Check(
         vlan.vlan,
         expected="with openshift_machine_network vlan machines in one metro, each with an address of its own in the subnet of the VLAN, an"
         " existing VLAN, gateway and IP reservation in that metro or none, and in layer 2 a gateway by which machines reach the API and the"
         " images; no such variable with another machine network",
         advice="docs/networks.md has examples of inventories for a VLAN",
     ),
-    Check(
-        "node firewall",
+    "node firewall": Check(
         networks.node_firewall,
         expected="openshift_node_firewall_sources a list of addresses and networks, with an external load balancer those from which it"
         " connects to the nodes",
         advice="write each entry of openshift_node_firewall_sources as 198.51.100.7 or 198.51.100.0/24",
     ),
-    Check(
-        "pull secret",
+    "pull secret": Check(
         credentials.pull_secret,
         expected='a JSON object with "auths", each with an "auth" of user and password in base64',
         advice="set openshift_pull_secret to the JSON text from https://console.redhat.com/openshift/install/pull-secret",
     ),
-    Check(
-        "pull secret registries",
+    "pull secret registries": Check(
         credentials.registries,
         expected=f"with OpenShift's own mirror: {', '.join(credentials.REGISTRIES)}",
         advice="set openshift_pull_secret to the complete pull secret from https://console.redhat.com/openshift/install/pull-secret",
     ),
-    Check(
-        "SSH key",
+    "SSH key": Check(
         credentials.ssh_key,
         expected='public keys in the format of authorized_keys: lines like "ssh-ed25519 AAAA...", also with options and comments',
         advice="set openshift_ssh_public_key to the content of the file whose name ends in .pub",
     ),
-    Check(
-        "install-config",
+    "install-config": Check(
         install_config.consistent,
         expected="openshift_install_config does not contradict the variables, and no value makes a cluster that cannot work although"
         " openshift-install accepts it; docs/ignition.md lists them",
         advice="correct the variable of the field (docs/generated/variables.md), or openshift_install_config",
     ),
-    Check(
-        "load balancer",
+    "load balancer": Check(
         load_balancer.kind,
         expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro"
         " (two need openshift_metadata_url), kube_vip with no host, the control plane in one metro and openshift_machine_network bond or"
@@ -283,16 +247,14 @@ CHECKS: tuple[Check, ...] = (
         advice="set openshift_load_balancer to dns, kube_vip or external without a host in the group load_balancer, or to haproxy with one"
         " or two hosts",
     ),
-    Check(
-        "BGP",
+    "BGP": Check(
         load_balancer.bgp,
         expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, or haproxy with"
         " two hosts",
         advice="wait until the service has approved the request for BGP, or request local BGP, which needs no approval (module"
         " metal_bgp_config)",
     ),
-    Check(
-        "ingress",
+    "ingress": Check(
         load_balancer.ingress,
         expected="a worker whose taints let routers run on it, or no worker; with openshift_ingress_pool a pool with a machine for each"
         " router (openshift_ingress_replicas); with openshift_load_balancer haproxy a slot for each machine that may run a router"
@@ -300,243 +262,207 @@ CHECKS: tuple[Check, ...] = (
         advice="set openshift_ingress_pool to a pool, whose taints routers then tolerate, or leave out openshift_node_taints for a pool;"
         " without routers the installation does not complete",
     ),
-    Check(
-        "DNS settings",
+    "DNS settings": Check(
         names.settings,
         expected="openshift_dns_provider none, or rfc2136, route53 or octodns with its settings and a zone that contains"
         " the cluster's names",
         advice="set openshift_dns_server, openshift_dns_key_name and openshift_dns_key_secret for rfc2136, both AWS keys or none in"
         " openshift_dns_route53, service in openshift_dns_octodns, and openshift_dns_zone if the zone is not the base domain",
     ),
-    Check(
-        "DNS delegation",
+    "DNS delegation": Check(
         names.delegation,
         expected="no delegation, or openshift_dns_zone <name>.<domain> below openshift_dns_parent_zone, with openshift_dns_name_servers"
         " or create_zone in openshift_dns_route53",
         advice="create the cluster's own zone and set all three variables, or none of openshift_dns_parent_zone and"
         " openshift_dns_name_servers, since other clusters in the zone would lose their names with the delegation",
     ),
-    Check(
-        "DNS TTL",
+    "DNS TTL": Check(
         names.ttl,
         expected="a TTL that the DNS provider accepts",
         advice="set openshift_dns_ttl to one of these values",
     ),
-    Check(
-        "DNS record sizes",
+    "DNS record sizes": Check(
         names.record_sizes,
         expected="no record of the cluster has more values than the DNS provider accepts",
         advice="choose another openshift_dns_provider for the cluster's zone, or fewer machines",
     ),
-    Check(
-        "Metal API settings",
+    "Metal API settings": Check(
         metal.settings,
         expected="address, token and project of the Metal API",
         advice="set metal_api_url, metal_api_token and metal_project_id, or the environment variables METAL_API_URL, METAL_AUTH_TOKEN"
         " and METAL_PROJECT_ID; or metal_project_name in place of the project's id",
     ),
-    Check(
-        "Metal API access",
+    "Metal API access": Check(
         metal.project,
         expected="a project that can be read with this token",
         advice="check that metal_api_url is reachable, that metal_api_token is valid, and that the token has access to the project"
         " metal_project_id",
     ),
-    Check(
-        "token permissions",
+    "token permissions": Check(
         metal.permissions,
         expected="a token with write permission",
         advice="use a token that is not read-only: a read-only token cannot create devices",
     ),
-    Check(
-        "plans",
+    "plans": Check(
         plans.known,
         expected="metal_plan and every plan of metal_placement available at the Metal API, for all machines to order",
         advice="set metal_plan to a plan of the Metal API",
     ),
-    Check(
-        "plan sizes",
+    "plan sizes": Check(
         plans.big_enough,
         expected="cores, memory and disk: " + ", ".join(f"{group} {n.cores}, {n.memory} GB, {n.disk} GB" for group, n in SIZES.items()),
         advice="set metal_plan to a larger plan for these machines",
     ),
-    Check(
-        "plan architectures",
+    "plan architectures": Check(
         plans.architecture,
         expected="plans of the same architecture as the machine, in every alternative: the boot images are for one architecture",
         advice="choose other plans, or leave openshift_architecture unset for these hosts, which makes it the architecture of the plan",
     ),
-    Check(
-        "metros",
+    "metros": Check(
         metal.metros,
         expected="metal_metro and every metro of metal_placement available at the Metal API, for all machines to order",
         advice="set metal_metro to a metro of the Metal API",
     ),
-    Check(
-        "plain network",
+    "plain network": Check(
         plain_network.plain_network,
         expected="no setting that needs VLANs, private or elastic addresses, BGP, a spot market, or boot scripts or images over HTTPS,"
         " in metros without them, such as a rack of your own",
         advice="change these settings as the finding says; docs/your-own-rack.md lists what a rack of your own does not have",
     ),
-    Check(
-        "operating systems",
+    "operating systems": Check(
         plans.operating_systems,
         expected="the operating system custom_ipxe, which runs the iPXE script of this collection, available on these plans",
         advice="choose plans on which custom_ipxe is available",
     ),
-    Check(
-        "device addresses",
+    "device addresses": Check(
         devices.addresses,
         expected="metal_ip_addresses unset, or with a public and a private IPv4 address: DNS records and clients of the cluster use the"
         " public one; every IP reservation in its ip_reservations exists, is approved and in the metro of the machine",
         advice="leave metal_ip_addresses unset, or add {address_family: 4, public: true} and {address_family: 4, public: false}; correct"
         " ip_reservations, or wait until the IP reservation is approved",
     ),
-    Check(
-        "device options",
+    "device options": Check(
         devices.options,
         expected="no option that makes the install fail after the devices are delivered: custom_ipxe on all nodes, a bootstrap device"
         " that can be deleted, no termination time during the run",
         advice="remove these options from the host or its group",
     ),
-    Check(
-        "SSH keys of devices",
+    "SSH keys of devices": Check(
         devices.ssh_keys,
         expected="an SSH key of the project or of the token's user, keys in the options of the machine, or metal_no_ssh_keys: the Metal API"
         " refuses an order without",
         advice="add an SSH key to the project with the module metal_ssh_key, or set metal_no_ssh_keys to true; neither changes who can log"
         " in to the nodes, which openshift_ssh_public_key sets",
     ),
-    Check(
-        "spot market devices",
+    "spot market devices": Check(
         spot.devices,
         expected="metal_spot_instance only for workers, with a bid (metal_spot_price_max) of at least the current market price",
         advice="unset metal_spot_instance for machines other than workers; raise metal_spot_price_max of the pool, choose another plan or"
         " metro, or keep some workers on demand",
     ),
-    Check(
-        "capacity",
+    "capacity": Check(
         capacity.capacity,
         expected="capacity for all machines to order at once, each in one of the places of metal_placement",
         advice="choose another plan or metro for these machines, add alternatives to metal_placement, or order fewer machines; nothing"
         " was ordered",
     ),
-    Check(
-        "device quota",
+    "device quota": Check(
         metal.quota,
         expected="max_devices of the project at least the devices of the project, of all clusters, plus the machines to order",
         advice="ask for a higher quota, delete devices of the project, or order fewer machines",
     ),
-    Check(
-        "hardware reservations",
+    "hardware reservations": Check(
         capacity.reservations,
         expected="every reservation in metal_hardware_reservation_id exists, is free and in service, and has the plan and metro of its"
         " host",
         advice="correct metal_hardware_reservation_id, or wait until the hardware is free; a machine that is ordered before one with a"
         " given reservation needs a given one too",
     ),
-    Check(
-        "project private networks",
+    "project private networks": Check(
         networks.private_blocks,
         expected="cluster and service networks that do not overlap the private IPv4 blocks of the project in 10.0.0.0/8",
         advice="choose other openshift_cluster_networks or openshift_service_networks: with an overlap, nodes cannot route to both pods"
         " and devices",
     ),
-    Check(
-        "clock",
+    "clock": Check(
         metal.clock,
         expected="the controller's clock within 60 seconds of the Metal API's",
         advice="synchronize the controller's clock (chrony, systemd-timesyncd): certificates that are created with a wrong clock are not"
         " valid on the nodes",
     ),
-    Check(
-        "mirror",
+    "mirror": Check(
         mirror.mirror,
         expected="the checksums of the release on the mirror, with the archive of openshift-install",
         advice="check that openshift_mirror_url is right and reachable from the controller",
     ),
-    Check(
-        "release signature",
+    "release signature": Check(
         mirror.signature,
         expected="a signature of the checksums by a key in openshift_release_keyring",
         advice="do not use this mirror until the cause is known: either the checksums are not the signed ones, or the keyring does not"
         " belong to this mirror",
     ),
-    Check(
-        "proxy",
+    "proxy": Check(
         disconnected.proxy,
         expected="a proxy for https, and the cluster's own names in noProxy",
         advice="correct openshift_proxy",
     ),
-    Check(
-        "image mirrors",
+    "image mirrors": Check(
         disconnected.image_mirrors,
         expected="mirrors of the release image and of its components, or none; each has the release image",
         advice="correct openshift_image_digest_sources",
     ),
-    Check(
-        "default catalogues",
+    "default catalogues": Check(
         disconnected.default_catalogs,
         expected="openshift_default_catalogs false only for clusters with the capability marketplace",
         advice="leave openshift_default_catalogs unset",
     ),
-    Check(
-        "catalogue images",
+    "catalogue images": Check(
         disconnected.catalogs,
         expected="registries that serve the image of each CatalogSource in openshift_manifests; with services that OLM installs, the"
         " CatalogSource openshift_operator_catalog",
         advice="correct openshift_manifests and openshift_operator_catalog",
     ),
-    Check(
-        "installer architecture",
+    "installer architecture": Check(
         mirror.installer_architecture,
         expected="an openshift-install that runs on the controller",
         advice="run the playbook on a computer of that architecture",
     ),
-    Check(
-        "openshift_installer",
+    "openshift_installer": Check(
         mirror.own_installer,
         expected="an openshift-install that runs on the controller, of the version openshift_version if that is set",
         advice="set openshift_installer to an openshift-install of that version for the controller, or leave it unset",
     ),
-    Check(
-        "installer validation",
+    "installer validation": Check(
         install_config.validation,
         expected="the openshift-install of the release creates manifests from the install-config, and Ignition files with the manifests of"
         " openshift_manifests (in a temporary folder)",
         advice="correct the variable of the field that openshift-install names; the creation of the Ignition files would fail with the"
         " same error",
     ),
-    Check(
-        "release architecture",
+    "release architecture": Check(
         mirror.release_architecture,
         expected="a release for the architecture of all machines, multi if there are two; bootstrap machine and control plane of one"
         " architecture",
         advice="leave openshift_release_architecture unset, or use an openshift-install of a multi release; migrate an installed cluster"
         " to a multi release first",
     ),
-    Check(
-        "Python libraries",
+    "Python libraries": Check(
         controller.libraries,
         expected="the libraries of requirements.txt, for the Python that runs modules on this computer",
         advice="install requirements.txt for that Python, or set ansible_python_interpreter of localhost to the one that runs the playbook,"
         ' "{{ ansible_playbook_python }}"',
     ),
-    Check(
-        "disk space",
+    "disk space": Check(
         controller.disk_space,
         expected="3 gigabytes free on the file system of the cluster folder",
         advice="free disk space, or set openshift_directory to a folder on another disk",
     ),
-    Check(
-        "cluster folder",
+    "cluster folder": Check(
         controller.directory,
         expected="a folder that the user can write and no other user can read, since it contains secrets",
         advice="run chmod 700 on the folder, or set openshift_directory to another folder",
     ),
-    Check(
-        "cluster folder of a job",
+    "cluster folder of a job": Check(
         job.folder,
         expected="in a job of AWX, a cluster folder outside the private folder of the job, or a copy of it in object storage, or the"
         " kubeconfig of an installed cluster",
@@ -544,123 +470,105 @@ CHECKS: tuple[Check, ...] = (
         " from outside (Paths to expose to isolated jobs, or a volume of the container group); for an installed cluster"
         " openshift_kubeconfig is sufficient",
     ),
-    Check(
-        "state store",
+    "state store": Check(
         state_store.settings,
         expected="openshift_state_store folder; or object_storage with a bucket, or cluster, both with openshift_state_password",
         advice="set openshift_state_bucket to the name of a bucket; docs/recovery.md describes the stores",
     ),
-    Check(
-        "project of the cluster folder",
+    "project of the cluster folder": Check(
         controller.files,
         expected="no files in the cluster folder, or files of this project",
         advice="set metal_project_id to the project of the cluster; if nothing of the cluster exists there, delete the file project from"
         " the cluster folder",
     ),
-    Check(
-        "existing cluster objects",
+    "existing cluster objects": Check(
         controller.install,
         expected="nothing of the cluster exists, or all of it belongs to the install whose files are in the cluster folder",
         advice=CHOICES,
     ),
-    Check(
-        "cluster lock",
+    "cluster lock": Check(
         controller.lock,
         expected="no other run writes to the cluster",
         advice="wait until that run has ended",
     ),
-    Check(
-        "kubeconfig",
+    "kubeconfig": Check(
         controller.kubeconfig,
         expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",
         advice="restore the kubeconfig of this cluster: the installer wrote it to ignition/auth/kubeconfig in the cluster folder",
     ),
-    Check(
-        "version of the running cluster",
+    "version of the running cluster": Check(
         controller.running_version,
         expected="openshift_version is the release that the cluster runs, or a channel",
         advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since"
         " these playbooks do not",
     ),
-    Check(
-        "existing control plane",
+    "existing control plane": Check(
         controller.control_plane,
         expected="an installed cluster has the control plane machines of the inventory, no more and no fewer, each with its device: a new"
         " device would not be a member of etcd",
         advice="replace a lost machine with replace.yml; restore the number and the names of the hosts in the inventory",
     ),
-    Check(
-        "devices of nodes",
+    "devices of nodes": Check(
         nodes.devices,
         expected="each node of an installed cluster on a device that has its name; the device is known by its id, which the node records",
         advice="restore the names of the devices (docs/day2.md); nothing was ordered or deleted",
     ),
-    Check(
-        "publishing address",
+    "publishing address": Check(
         publishing.address,
         expected="an address of the controller, or of the host that publishes, that machines can reach; or a bucket",
         advice="set openshift_publish_address to the address that machines reach the publishing host at, without scheme and port",
     ),
-    Check(
-        "Ignition platform",
+    "Ignition platform": Check(
         publishing.ignition_platform,
         expected="metal with a boot server that sees the addresses of the devices, so that no secret travels over plain HTTP; or packet"
         f" with a service that answers at https://{METADATA_HOST} with a certificate of a public CA",
         advice="leave openshift_ignition_platform unset",
     ),
-    Check(
-        "publishing from a job",
+    "publishing from a job": Check(
         job.publishing,
         expected="in a job of AWX, boot files published by a host, since machines do not reach the job's container; or in object storage,"
         " for machines that join a running cluster or with openshift_ignition_platform packet",
         advice="set openshift_publish to host, and openshift_publish_host to a Linux host that both reach (docs/publishing.md); to"
         " object_storage only where openshift_ignition_platform is packet, or for machines that join a running cluster",
     ),
-    Check(
-        "publishing ports",
+    "publishing ports": Check(
         publishing.ports,
         expected="free ports, or ports of the boot file server of this cluster",
         advice="stop the program that listens on these ports, which may be the boot file server of another cluster, or set"
         " openshift_publish_http_port and openshift_publish_https_port",
     ),
-    Check(
-        "DNS updates",
+    "DNS updates": Check(
         names.zone,
         expected="the provider has the zone and accepts the credentials; a DNS server lets the key update the records"
         " (checked without a change)",
         advice="check zone and credentials: a DNS server has to be authoritative and to accept updates signed with openshift_dns_key_name",
     ),
-    Check(
-        "foreign DNS records",
+    "foreign DNS records": Check(
         names.foreign_records,
         expected="no record of the cluster's names that another owner has, or nobody (docs/dns.md)",
         advice="choose another openshift_cluster_name if another cluster has this one, or delete these records; destroy.yml -e"
         " openshift_destroy_foreign_names=true deletes those that an earlier install of it has left",
     ),
-    Check(
-        "DNS resolver of the nodes",
+    "DNS resolver of the nodes": Check(
         names.resolver,
         expected="the resolver of the nodes finds the zone of the base domain on the DNS server",
         advice="delegate the zone to the DNS server, or give the nodes a resolver that forwards to it",
     ),
-    Check(
-        "wildcard DNS record",
+    "wildcard DNS record": Check(
         names.wildcard,
         expected="a name below the cluster's domain that nobody has does not resolve",
         advice="delete the wildcard record above the cluster's names, or choose another openshift_base_domain: nodes search the cluster's"
         " domain, so pods would reach the address of the wildcard instead of other hosts",
     ),
-    Check(
-        "load balancer ports",
+    "load balancer ports": Check(
         load_balancer.ports,
         expected="ports 6443, 80 and 443 of an existing load balancer are open, and port 22623 of one of another owner is closed to the"
         " controller",
         advice="check haproxy on the load balancer: journalctl -u haproxy",
     ),
-    Check(
-        "price",
+    "price": Check(
         capacity.price,
         expected="the price per hour of all machines to order",
         advice="get the prices from the service",
     ),
-)
+}

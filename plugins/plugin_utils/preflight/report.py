@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...module_utils.base.printable import printable
@@ -22,68 +21,46 @@ SUMMARY_WORDS = {"warning": "with a warning"}
 """A verdict as the summary prints it. Any other is printed as it is."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of the report."""
-
-    check: str
-    verdict: Verdict
-    found: str
-    expected: str
-    advice: str
-    is_notable: bool = False
-
-
 def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the report: ``checks`` with failures last, counts, prices in US dollars, ``servers`` to check capacity for, ``text`` to show.
+    """Return the report: ``checks`` with failures last, counts, prices in US dollars, the plan of the playbook, and all in one line.
 
     For ``settings`` and ``readings`` see :class:`Context`.
     """
     context = Context(settings, readings)
-    lines = sorted((_line(check, context) for check in CHECKS), key=lambda line: VERDICTS.index(line.verdict))
-    counts = Counter(line.verdict for line in lines)
+    checks = sorted((_checked(name, check, context) for name, check in CHECKS.items()), key=lambda line: VERDICTS.index(line["verdict"]))
+    counts = Counter(line["verdict"] for line in checks)
     costs = cost(context)
     plan = plan_of(context)
-    summary = _summary(context, counts, costs)
     return {
         "cluster": context.cluster,
-        "checks": [asdict(line) for line in lines],
+        "checks": checks,
         "passed": counts["passed"],
         "warnings": counts["warning"],
         "not_checkable": counts["not checkable"],
         "failed": counts["failed"],
         "machines_to_order": len(context.machines_to_order),
         **costs,
-        "servers": context.capacity_questions(),
         "plan": plan.data() if plan else None,
-        "summary": summary,
-        "text": [*_columns(lines), summary],
-        "problems": _problems(lines),
+        "summary": _summary(context, counts, costs),
     }
 
 
-def _line(check: Check, context: Context) -> Line:
+def _checked(name: str, check: Check, context: Context) -> dict[str, Any]:
+    """Return the finding of a check as a line of the report."""
     try:
         finding = check.find(context)
     except UnreadableError as problem:
         finding = failed(str(problem)) if problem.failed else not_checkable(str(problem))
     observed = printable(" ".join(finding.found.split()), 4000)
     advice = "" if finding.verdict == "passed" else finding.advice or (check.advice if finding.verdict in ("failed", "warning") else "")
-    return Line(check.name, finding.verdict, observed, check.expected, advice, finding.is_notable)
-
-
-def _columns(lines: Sequence[Line]) -> list[str]:
-    width = max(len(line.check) for line in lines)
-    words = {"failed": "FAILED", "warning": "WARNING"}
-    return [f"{words.get(line.verdict, line.verdict):13}  {line.check:{width}}  {line.found}" for line in lines]
-
-
-def _problems(lines: Sequence[Line]) -> list[str]:
-    problems = []
-    for line in lines:
-        if line.verdict == "failed":
-            problems += [f"- {line.check}: {line.found}", f"    expected: {line.expected}", f"    to do: {line.advice}"]
-    return problems
+    return {
+        "check": name,
+        "verdict": finding.verdict,
+        "found": observed,
+        "expected": check.expected,
+        "advice": advice,
+        "is_notable": finding.is_notable,
+    }
 
 
 def _summary(context: Context, counts: Mapping[Verdict, int], costs: Mapping[str, Any]) -> str:

@@ -11,8 +11,9 @@ from stat import S_IMODE, S_ISREG
 from ansible import constants
 
 from ..cluster_folder import folders
+from ..cluster_folder.kubeconfig import kubeconfig_text
 
-__all__ = ["clusters_directory", "installer_cache", "is_private_file", "run_directory"]
+__all__ = ["clusters_directory", "installer_cache", "is_private_file", "kubeconfig_text", "run_directory"]
 
 INSTALLERS = "equinix_metal.openshift/installers"
 MODE = 0o600

@@ -16,11 +16,13 @@ from urllib.parse import unquote_to_bytes
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.release.versions import MIRRORS, read_stream
 from ..cluster_folder.ownership import identity_problem
+from ..install_config.rendering import render as render_install_config
 from ..manifests.chrony import with_bootstrap_time_servers
 from ..manifests.cluster_manifests import cluster_manifests as manifests
 from ..manifests.images import manifest_images
 from ..manifests.node_firewall import with_bootstrap_firewall
 from ..manifests.node_network import with_bootstrap_network
+from ..manifests.user_manifests import user_manifests
 from ..programs import installer_log as log
 
 try:
@@ -30,7 +32,18 @@ except ImportError as problem:
 else:
     MISSING = None
 
-__all__ = ["boot_images", "bootstrap_ign", "identity_problem", "installer_log", "lifetime", "manifest_images", "manifests", "mirror_url"]
+__all__ = [
+    "boot_images",
+    "bootstrap_ign",
+    "identity_problem",
+    "installer_log",
+    "lifetime",
+    "manifest_images",
+    "manifests",
+    "mirror_url",
+    "render_install_config",
+    "user_manifests",
+]
 
 
 TLS = "/opt/openshift/tls/"

@@ -22,13 +22,13 @@ from urllib.error import URLError
 
 import yaml
 from ansible import constants
-from ansible.errors import AnsibleFilterError
 from ansible.module_utils.urls import open_url
 
-from ...filter.manifests import ignored_files, manifests
+from ...module_utils.base.errors import CollectionError
 from ..cluster_folder.folders import is_in_job_folder
 from ..manifests.cloud_controller import has_cloud_controller
 from ..manifests.ingress_controller import has_ingress_controller
+from ..manifests.user_manifests import ignored_files, user_manifests
 from ..settings.networks import url_of
 
 LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
@@ -85,8 +85,8 @@ def read_manifests(paths: Any) -> dict[str, Any]:
     if not isinstance(paths, list) or not all(isinstance(entry, str) for entry in paths):
         return {"problem": "openshift_manifests is not a list of paths and texts", **nothing}
     try:
-        texts = [manifest["content"] for manifest in manifests(paths)]
-    except AnsibleFilterError as problem:
+        texts = [manifest["content"] for manifest in user_manifests(paths)]
+    except CollectionError as problem:
         return {"problem": str(problem), **nothing}
     objects = [item for text in texts for item in yaml.safe_load_all(text) if item is not None]
     return {

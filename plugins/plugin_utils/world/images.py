@@ -10,16 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ansible.errors import AnsibleFilterError
-
-from ...filter.manifests import manifests
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.base.json_objects import mappings
 from ...module_utils.frame import mirror as reading
 from ...module_utils.frame import release_images
 from ...module_utils.release.images import image, is_mirrored
-from ..install_config.rendering import InstallConfigError
 from ..manifests.images import manifest_images
+from ..manifests.user_manifests import user_manifests
 from ..preflight.context import Context
 
 _PULL_FROM = re.compile(r"^Pull From:\s+(\S+)$", re.MULTILINE)
@@ -36,7 +33,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     context = Context(settings, {})
     try:
         config = context.rendered_install_config()
-    except (InstallConfigError, CollectionError):
+    except CollectionError:
         return {}
     asked = {
         "sources": mappings(config.get("imageDigestSources")),
@@ -68,8 +65,8 @@ def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]
 
 def _catalogs(paths: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        catalogs = manifest_images(manifests(paths))
-    except (AnsibleFilterError, CollectionError):
+        catalogs = manifest_images(user_manifests(paths))
+    except CollectionError:
         # The check of the manifests reports this.
         return {}
     additional = {

@@ -14,13 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleFilterError
-
-from ...filter.manifests import manifests
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.frame.installer import InstallerFiles
 from ...module_utils.release.versions import MULTI, archives_in, channel_problem, go_name, is_release, read_pin
 from ..install_config.rendering import InstallConfigError
+from ..manifests.user_manifests import user_manifests
 from ..preflight.context import Context
 from ..programs.installer_log import read
 from ..rules.folders import installer_cache
@@ -116,8 +114,8 @@ def _release(context: Context) -> str:
 def _answer(installer: Path, config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the installer says of the install-config, and of the user's manifests if there are any."""
     try:
-        own = manifests(settings.get("manifests") or [])
-    except AnsibleFilterError:
+        own = user_manifests(settings.get("manifests") or [])
+    except CollectionError:
         own = []  # another check reports why they cannot be used
     with _scratch_folder(Path(installer_cache(str(settings.get("installer_cache") or "")))) as folder:
         # JSON is YAML, too.

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.kubeconfig_text import kubeconfig_text
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import unique_certificates
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.kubeconfig import (
+    KubeconfigError,
+    kubeconfig_text,
+    unique_certificates,
+)
 
 SECRET = "pl4nted-secret"
 CONFIG: dict[str, Any] = {
@@ -80,7 +82,7 @@ def test_files_beside_it_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_one_is_refused_without_its_content(given: str, reason: str) -> None:
-    with pytest.raises(AnsibleFilterError, match=reason) as refused:
+    with pytest.raises(KubeconfigError, match=reason) as refused:
         kubeconfig_text(given)
     assert SECRET not in str(refused.value)
 

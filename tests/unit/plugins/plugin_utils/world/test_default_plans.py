@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.with_default_plans import with_default_plans
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import with_default_plans
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.default_plans import collect
 
 MACHINES: dict[str, Any] = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import ignored_files, manifests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import ignored_files
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import user_manifests as manifests
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
 BAD = {
@@ -44,7 +45,7 @@ def test_nothing_of_nothing() -> None:
 def test_what_is_no_manifest_is_told(result: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.yml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(AnsibleFilterError) as problem:
+    with pytest.raises(CollectionError) as problem:
         manifests([str(path)])
     assert str(path) in str(problem.value)
     assert result in str(problem.value)
@@ -57,7 +58,7 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "bad.yml").write_text("- 1\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text(GOOD, encoding="utf-8")
     paths = ["one", "two", "bad.yml", "notes.txt", "missing.yml"]
-    with pytest.raises(AnsibleFilterError, match="4 problems") as problem:
+    with pytest.raises(CollectionError, match="4 problems") as problem:
         manifests([str(tmp_path / path) for path in paths])
     for result in (
         "has the same name as",
@@ -69,27 +70,27 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_path_alone_is_no_list() -> None:
-    with pytest.raises(AnsibleFilterError, match="a list of paths"):
+    with pytest.raises(CollectionError, match="a list of paths"):
         manifests("manifests")
 
 
 def test_a_folder_without_manifests_is_refused_and_its_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "99-worker-chrony.bu").write_text("variant: openshift\n", encoding="utf-8")
     (tmp_path / "overlays").mkdir()
-    with pytest.raises(AnsibleFilterError) as problem:
+    with pytest.raises(CollectionError) as problem:
         manifests([str(tmp_path)])
     assert (
         f"{tmp_path}: has no file .yml, .yaml, .json, only 99-worker-chrony.bu is a Butane config: run butane, and put its output here;"
         " overlays is a folder: name it in openshift_manifests too"
     ) in str(problem.value)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(AnsibleFilterError, match=r"has no file \.yml, \.yaml, \.json$"):
+    with pytest.raises(CollectionError, match=r"has no file \.yml, \.yaml, \.json$"):
         manifests([str(tmp_path / "empty")])
 
 
 def test_a_kustomization_without_a_kind_is_known_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml]\n", encoding="utf-8")
-    with pytest.raises(AnsibleFilterError, match=r"kustomization\.yaml: is a Kustomization"):
+    with pytest.raises(CollectionError, match=r"kustomization\.yaml: is a Kustomization"):
         manifests([str(tmp_path)])
 
 

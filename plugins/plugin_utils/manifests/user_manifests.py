@@ -1,53 +1,19 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+"""Manifests of the user, in files and folders on the controller.
+
+Each document has to be a Kubernetes object, and nothing builds Butane configs and Kustomizations: bootstrap would fail an hour later.
+"""
 
 from __future__ import annotations
 
-DOCUMENTATION = r"""
-name: manifests
-short_description: Read and check manifests in files and folders
-version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
-description:
-  - Reads manifests on the controller. Each has to be YAML or JSON, with C(apiVersion), C(kind) and C(metadata.name) in every document;
-    otherwise bootstrap would fail an hour later. All problems are reported together.
-  - A folder without such files, a Butane config and a Kustomization are refused, since nothing builds them.
-positional: _input
-options:
-  _input:
-    description: Paths of files and folders. Of a folder all files C(*.yml), C(*.yaml) and C(*.json) are read. An entry of several lines is
-      a manifest itself.
-    type: list
-    elements: str
-    required: true
-"""
-
-EXAMPLES = r"""
-- name: Print which manifests a folder has
-  ansible.builtin.debug:
-    msg: "{{ ['manifests'] | equinix_metal.openshift.manifests | map(attribute='name') }}"
-"""
-
-RETURN = r"""
-_value:
-  description: The files.
-  type: list
-  elements: dict
-  contains:
-    name: {description: Name of the file., type: str, sample: 99-worker-chrony.yml}
-    content: {description: Content of the file., type: str, sample: "kind: MachineConfig..."}
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible.errors import AnsibleFilterError
 
-from ..module_utils.base.errors import together
+from ...module_utils.base.errors import CollectionError, together
 
 SUFFIXES = (".yml", ".yaml", ".json")
 BUTANE = (".bu", ".fcc")
@@ -109,10 +75,13 @@ def _problems(path: Path, text: str) -> Iterator[str]:
             yield f"{which} has no {' and no '.join(missing)}"
 
 
-def manifests(paths: Any) -> list[dict[str, str]]:
-    """Return name and content of each file; raises AnsibleFilterError with all problems."""
+def user_manifests(paths: Any) -> list[dict[str, str]]:
+    """Return name and content of each file: of a folder all YAML and JSON files. An entry of several lines is a manifest itself.
+
+    Raises CollectionError with all problems.
+    """
     if isinstance(paths, str) or not isinstance(paths, Sequence):
-        raise AnsibleFilterError(f"manifests: the input has to be a list of paths, not {paths!r}")
+        raise CollectionError(f"openshift_manifests has to be a list of paths, not {paths!r}")
     problems: list[str] = []
     sources: dict[str, tuple[Path, str]] = {}
     for number, entry in enumerate(paths, start=1):
@@ -139,12 +108,5 @@ def manifests(paths: Any) -> list[dict[str, str]]:
     for path, text in sources.values():
         problems.extend(_problems(path, text))
     if problems:
-        raise AnsibleFilterError(together("The manifests cannot be used", problems))
+        raise CollectionError(together("The manifests cannot be used", problems))
     return [{"name": name, "content": text} for name, (_path, text) in sources.items()]
-
-
-class FilterModule:
-    """Filters of this collection."""
-
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"manifests": manifests}

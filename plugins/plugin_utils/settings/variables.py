@@ -275,11 +275,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             choices=("bootstrap", "control-plane", "worker", "load-balancer"),
             is_of_host=True,
         ),
-        string(
-            "openshift_pool",
-            "Machine pool of the worker, if its group below C(workers) does not determine it.",
-            is_of_host=True,
-        ),
+        string("openshift_pool", "Machine pool of the worker, if its group below C(workers) does not determine it.", is_of_host=True),
         dictionary(
             "openshift_node_labels",
             "Labels of the nodes of a pool. A label that is removed from the inventory is removed from its nodes by the next run.",
@@ -418,11 +414,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default="openshift/",
             read_by=("boot_files_object_storage_prefix",),
         ),
-        string(
-            "openshift_publish_region",
-            "Region of the bucket.",
-            read_by=("boot_files_object_storage_region", "__state_store_region"),
-        ),
+        string("openshift_publish_region", "Region of the bucket.", read_by=("boot_files_object_storage_region", "__state_store_region")),
         string(
             "openshift_publish_endpoint",
             "URL of the S3 service. Empty is Amazon S3.",
@@ -494,9 +486,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             read_by=("boot_files_consoles",),
         ),
         strings(
-            "openshift_live_kernel_arguments",
-            "Additional kernel arguments of the live system.",
-            read_by=("boot_files_kernel_arguments",),
+            "openshift_live_kernel_arguments", "Additional kernel arguments of the live system.", read_by=("boot_files_kernel_arguments",)
         ),
         string(
             "openshift_image_mirror_url",
@@ -585,22 +575,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             computed="`openshift_base_domain`",
             read_by=("dns_zone", PREFLIGHT),
         ),
+        string("openshift_dns_key_name", "Name of the TSIG key.", read_by=("dns_key_name", PREFLIGHT)),
+        string("openshift_dns_key_secret", "TSIG key, in base64.", no_log=True, read_by=("dns_key_secret", PREFLIGHT)),
         string(
-            "openshift_dns_key_name",
-            "Name of the TSIG key.",
-            read_by=("dns_key_name", PREFLIGHT),
-        ),
-        string(
-            "openshift_dns_key_secret",
-            "TSIG key, in base64.",
-            no_log=True,
-            read_by=("dns_key_secret", PREFLIGHT),
-        ),
-        string(
-            "openshift_dns_key_algorithm",
-            "Algorithm of the TSIG key.",
-            default="hmac-sha256",
-            read_by=("dns_key_algorithm", PREFLIGHT),
+            "openshift_dns_key_algorithm", "Algorithm of the TSIG key.", default="hmac-sha256", read_by=("dns_key_algorithm", PREFLIGHT)
         ),
         dictionary(
             "openshift_dns_route53",
@@ -865,11 +843,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             default=5,
             read_by=("__node_removal_at_most", PREFLIGHT),
         ),
-        strings(
-            "openshift_replace",
-            "Inventory hosts or host names of the machines that replace.yml replaces.",
-            read_by=(PREFLIGHT,),
-        ),
+        strings("openshift_replace", "Inventory hosts or host names of the machines that replace.yml replaces.", read_by=(PREFLIGHT,)),
         string(
             "openshift_replace_pool",
             "Pool whose workers replace.yml replaces, one after the other, instead of O(openshift_replace).",
@@ -1000,9 +974,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             read_by=("__gather_logs",),
         ),
         strings(
-            "openshift_gather_files",
-            "Additional files and folders on the controller for the failure bundle.",
-            read_by=("__gather_files",),
+            "openshift_gather_files", "Additional files and folders on the controller for the failure bundle.", read_by=("__gather_files",)
         ),
         Variable(
             "openshift_gather_secrets",
@@ -1207,24 +1179,13 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Organization of AWX that the objects are in. It is created, and not deleted.",
             default="OpenShift",
         ),
-        string(
-            "openshift_awx_prefix",
-            "Prefix of the names of the objects.",
-            default="OpenShift",
-        ),
-        strings(
-            "openshift_awx_credentials",
-            "Names of the credentials of the job templates.",
-            example=["Metal API of production"],
-        ),
+        string("openshift_awx_prefix", "Prefix of the names of the objects.", default="OpenShift"),
+        strings("openshift_awx_credentials", "Names of the credentials of the job templates.", example=["Metal API of production"]),
         string(
             "openshift_awx_inventory_credential",
             "Name of the credential with the Metal API's token, for the inventory of existing devices.",
         ),
-        dictionary(
-            "openshift_awx_extra_vars",
-            "Variables of all job templates, such as O(openshift_directory).",
-        ),
+        dictionary("openshift_awx_extra_vars", "Variables of all job templates, such as O(openshift_directory)."),
         dictionary(
             "openshift_awx_notification",
             "Notification that failed jobs send, with C(notification_type) and C(notification_configuration) as in the module "
@@ -1233,25 +1194,12 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             example={"notification_type": "webhook", "notification_configuration": {"url": "https://chat.example.com/hook"}},
         ),
         string(
-            "openshift_awx_state",
-            "Whether awx.yml creates the objects or deletes them.",
-            default="present",
-            choices=("present", "absent"),
+            "openshift_awx_state", "Whether awx.yml creates the objects or deletes them.", default="present", choices=("present", "absent")
         ),
     ),
     "Timeouts and limits": (
-        Variable(
-            "metal_api_timeout",
-            "float",
-            "Timeout in seconds of one request to the Metal API.",
-            default=30,
-            unit="seconds",
-        ),
-        number(
-            "metal_api_retries",
-            "Maximum number of retries of one request to the Metal API.",
-            default=8,
-        ),
+        Variable("metal_api_timeout", "float", "Timeout in seconds of one request to the Metal API.", default=30, unit="seconds"),
+        number("metal_api_retries", "Maximum number of retries of one request to the Metal API.", default=8),
         seconds(
             "openshift_join_window",
             "Time in seconds after the creation of a device within which its first CSR is accepted; V(0) is without limit.",
@@ -1282,13 +1230,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "failure of a machine. C(cluster-backup.sh) refuses that otherwise.",
             read_by=("__control_plane_backup_force",),
         ),
-        Variable(
-            "openshift_wait_interval",
-            "float",
-            "Interval in seconds between two polls.",
-            default=5,
-            unit="seconds",
-        ),
+        Variable("openshift_wait_interval", "float", "Interval in seconds between two polls.", default=5, unit="seconds"),
         Variable(
             "openshift_progress_interval",
             "float",

@@ -19,7 +19,6 @@ PHASES = (
     "Delete published files and cluster files",
     "Verify that nothing is left",
 )
-OF_CLUSTER = "of the cluster by its tag"
 
 
 def plan_destroy(

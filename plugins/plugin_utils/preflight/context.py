@@ -48,6 +48,11 @@ class Context:
         value = self.settings.get(name)
         return "" if value is None else str(value)
 
+    def texts(self, name: str) -> list[str]:
+        """Return the entries of a setting; none of a malformed one, which the check of the variables reports."""
+        value = self.settings.get(name)
+        return [str(entry) for entry in value] if isinstance(value, list) else []
+
     def read(self, reading: str, payload: str) -> Any:
         """Return ``payload`` of a reading. Raises :class:`UnreadableError` when it was not read, or the request failed."""
         answer = self.readings.get(reading) or {}

@@ -13,6 +13,7 @@ from ...module_utils.base.times import time_of, timestamp
 from ...module_utils.metal.ip_reservation import unusable
 from .context import Context, Machine
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if, warning
+from .spot import is_true
 
 NODE_SYSTEM = "custom_ipxe"
 """The operating system that runs the iPXE script that boots CoreOS."""
@@ -38,7 +39,7 @@ def _address_problem(requested: Any) -> str:
         return ""
     if isinstance(requested, str) or not isinstance(requested, Sequence) or not all(isinstance(entry, Mapping) for entry in requested):
         return "has malformed metal_ip_addresses: not a list of address_family and public"
-    kinds = {(str(entry.get("address_family")), _is_true(entry.get("public", True))) for entry in requested}
+    kinds = {(str(entry.get("address_family")), is_true(entry.get("public", True))) for entry in requested}
     missing = [name for name, kind in (("public", ("4", True)), ("private", ("4", False))) if kind not in kinds]
     return f"gets no {' and no '.join(missing)} IPv4 address" if missing else ""
 
@@ -69,14 +70,9 @@ def _block_problems(context: Context) -> Iterator[str]:
             yield f"{problem} (metal_ip_addresses of {listed(machine['hostname'] for machine in machines)})"
 
 
-def _is_true(value: Any) -> bool:
-    """Return the value of a boolean option as modules parse it."""
-    return str(value).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
-
-
 def orders_all_keys(machine: Mapping[str, Any]) -> bool:
     """Return whether a device is ordered without options for SSH keys, so that it gets all keys of the project and its members."""
-    return not _is_true(machine.get("no_ssh_keys")) and not any(machine.get(f"{kind}ssh_keys") for kind in ("project_", "user_", ""))
+    return not is_true(machine.get("no_ssh_keys")) and not any(machine.get(f"{kind}ssh_keys") for kind in ("project_", "user_", ""))
 
 
 def ssh_keys(context: Context) -> Finding:
@@ -99,7 +95,7 @@ def options(context: Context) -> Finding:
         system = machine.get("operating_system") or NODE_SYSTEM
         if role != "load-balancer" and system != NODE_SYSTEM:
             problems.append(f"{name} has metal_operating_system {system}, which does not boot CoreOS")
-        if role == "bootstrap" and _is_true(machine.get("locked")) and not context.text("bootstrap_becomes"):
+        if role == "bootstrap" and is_true(machine.get("locked")) and not context.text("bootstrap_becomes"):
             problems.append(f"{name} has metal_locked, so it cannot be deleted when bootstrap is complete")
         end = time_of(machine.get("termination_time"))
         if end is not None and _is_during_the_run(context, end):

@@ -64,9 +64,7 @@ def _kube_vip_problems(context: Context) -> Iterator[str]:
         yield f"the control plane is in {where}, and the elastic address that kube-vip announces belongs to one metro"
     if context.text("machine_network") == "layer3":
         yield "BGP sessions use the private addresses, and openshift_machine_network layer3 configures none: use bond"
-    if context.settings.get("service_networks") and 4 not in ip_families(
-        [str(service_network) for service_network in context.settings["service_networks"]]
-    ):
+    if context.texts("service_networks") and 4 not in ip_families(context.texts("service_networks")):
         yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
 
 

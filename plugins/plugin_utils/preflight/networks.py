@@ -49,7 +49,7 @@ def machine_network(context: Context) -> Finding:
 
 def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
     """Yield why nodes would not have, or the controller not reach, the addresses of the chosen machine network."""
-    families = ip_families(_texts(context, "service_networks"))
+    families = ip_families(context.texts("service_networks"))
     if kind != "layer3" and not context.text("metadata_url"):
         yield f"{kind} reads the addresses of a device from its metadata, and openshift_metadata_url is empty"
     if kind == "private":
@@ -87,23 +87,17 @@ def _gets_ipv6(requested: Any) -> bool:
 
 def _blocks_outside(context: Context) -> Iterator[str]:
     """Yield private blocks of the project that are in no machine network. Blocks of metros without a device are not known yet."""
-    machine_networks = [parsed for cidr in _texts(context, "machine_networks") if (parsed := parse_network(cidr))]
+    machine_networks = [parsed for cidr in context.texts("machine_networks") if (parsed := parse_network(cidr))]
     for ip_reservation in (context.readings.get("private_blocks") or {}).get("ip_reservations") or []:
         block = parse_network(f"{ip_reservation.get('network')}/{ip_reservation.get('cidr')}")
         if block is not None and not any(block in network for network in machine_networks):
             yield f"the private block {block.cidr} of the project is in none of openshift_machine_networks"
 
 
-def _texts(context: Context, name: str) -> list[str]:
-    """Return the entries of a setting; none of a malformed one, which the check of the variables reports."""
-    value = context.settings.get(name)
-    return [str(entry) for entry in value] if isinstance(value, list) else []
-
-
 def node_firewall(context: Context) -> Finding:
     if not context.settings.get("node_firewall"):
         return passed("openshift_node_firewall is false: ports that only nodes use are open to every client")
-    sources = _texts(context, "node_firewall_sources")
+    sources = context.texts("node_firewall_sources")
     malformed = [source for source in sources if parse_network(source) is None]
     if malformed:
         return failed(f"neither addresses nor networks: {listed(malformed)}")

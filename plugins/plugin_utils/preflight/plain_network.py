@@ -31,8 +31,7 @@ def _needs(context: Context) -> Iterator[str]:
         yield "openshift_machine_network private needs private addresses: use layer3"
     if network == "vlan":
         yield "openshift_machine_network vlan needs VLANs: use layer3"
-    services = context.settings.get("service_networks")
-    if isinstance(services, list) and 6 in ip_families([str(service) for service in services]):
+    if 6 in ip_families(context.texts("service_networks")):
         yield "openshift_service_networks has IPv6 and devices have no IPv6 address: use IPv4 alone"
     if context.settings.get("metallb"):
         yield "openshift_metallb announces addresses by BGP: leave it unset"

@@ -56,8 +56,7 @@ def _registry_volume(context: Context) -> Finding:
 
 def time_servers(context: Context) -> Finding:
     """Check that each time server is a name or an address, since it becomes a line of chrony.conf."""
-    setting = context.settings.get("time_servers")
-    servers = [str(server) for server in setting] if isinstance(setting, list) else []
+    servers = context.texts("time_servers")
     malformed = [server for server in servers if not NAME.fullmatch(server.lower()) and not is_address(server)]
     if malformed:
         return failed(f"neither a host name nor an address: {listed(map(repr, malformed))}")
@@ -66,8 +65,7 @@ def time_servers(context: Context) -> Finding:
 
 def local_storage(context: Context) -> Finding:
     """Check that each machine with storage has a disk besides the one on which CoreOS is installed."""
-    local_storage_paths = context.settings.get("local_storage_paths")
-    paths = [str(path) for path in local_storage_paths] if isinstance(local_storage_paths, list) else []
+    paths = context.texts("local_storage_paths")
     if not context.text("local_storage"):
         return warning("openshift_local_storage_paths has no effect without openshift_local_storage") if paths else passed("none")
     misplaced = [path for path in paths if not path.startswith("/dev/")]
@@ -122,8 +120,7 @@ def _disks(plan: Mapping[str, Any]) -> int:
 
 
 def metallb(context: Context) -> Finding:
-    metallb_addresses = context.settings.get("metallb_addresses")
-    addresses = metallb_addresses if isinstance(metallb_addresses, list) else []
+    addresses = context.texts("metallb_addresses")
     if not context.settings.get("metallb"):
         if addresses or context.text("metallb_reservation"):
             return warning("addresses for Services are set, which have no effect without openshift_metallb")
@@ -131,7 +128,7 @@ def metallb(context: Context) -> Finding:
     return _unannounced(context, addresses) or _block(context) or _project(context)
 
 
-def _unannounced(context: Context, addresses: list[Any]) -> Finding | None:
+def _unannounced(context: Context, addresses: list[str]) -> Finding | None:
     """Return why the nodes can announce no addresses with these settings, None if they can."""
     network = context.text("machine_network")
     if network not in NODE_ADDRESS:

@@ -18,9 +18,14 @@ ROLES = {"bootstrap": "the bootstrap device", "control-plane": "a control plane 
 """Roles of devices whose deletion ends the install or the cluster."""
 
 
+def is_true(value: Any) -> bool:
+    """Return the value of a boolean option as modules parse it."""
+    return str(value).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
+
+
 def is_spot(machine: Machine) -> bool:
-    """Return whether a machine is to be a spot market device, as modules parse the option."""
-    return str(machine.get("spot_instance")).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
+    """Return whether a machine is to be a spot market device."""
+    return is_true(machine.get("spot_instance"))
 
 
 def bid_of(machine: Machine) -> float | None:

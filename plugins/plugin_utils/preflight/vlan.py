@@ -155,8 +155,7 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
     if subnet is None or "/" not in text or subnet.num_addresses < FEWEST_ADDRESSES:
         yield f"openshift_vlan_subnet has to be an IPv4 network such as 192.168.40.0/24, it is '{text}'"
         return
-    setting = context.settings.get("machine_networks")
-    machine_networks = [parsed for text in (setting if isinstance(setting, list) else []) if (parsed := parse_network(str(text)))]
+    machine_networks = [parsed for cidr in context.texts("machine_networks") if (parsed := parse_network(cidr))]
     own = parse_network(text)
     if own is not None and not any(own in network for network in machine_networks):
         yield f"openshift_vlan_subnet {text} is in none of openshift_machine_networks"

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...module_utils.base.json_objects import mapping, mappings
 from ...module_utils.base.printable import printable
 from ..actions.phases import elapsed, position
+from ..preflight.findings import counted
 from .commands import Caller
-from .rows import columns, continued, count, mapping, mappings, price, rows
+from .rows import columns, continued, price, rows
 
 HIDDEN = "the output is hidden because the task handles secrets (no_log)"
 REFUSING = frozenset({"assert", "fail", "validate_argument_spec"})
@@ -250,8 +252,8 @@ def still_billed(belongings: Any, cluster: str) -> list[str]:
     devices, blocks = mappings(clusters[0].get("devices")), mappings(clusters[0].get("ip_reservations"))
     if not devices and not blocks:
         return rows([("Billed", f"nothing: {cluster} has no device and no address block in this project")])
-    counted = [count(len(devices), "device")] if devices else []
-    counted += [count(len(blocks), "address block")] if blocks else []
+    counted = [counted(len(devices), "device")] if devices else []
+    counted += [counted(len(blocks), "address block")] if blocks else []
     lines = [" and ".join(counted) + price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour for the devices")]
     lines += columns([_device(device) for device in devices[:SHOWN_ITEMS]])
     if len(devices) > SHOWN_ITEMS:
@@ -266,7 +268,7 @@ def where_bundle(bundle: Any) -> list[str]:
         return []
     if not bundle.get("path"):
         return rows([("Bundle", printable(bundle.get("reason") or "not written, for an unknown reason", LONGEST_REASON))])
-    notes = [count(int(bundle.get("redacted") or 0), "secret") + " removed"]
+    notes = [counted(int(bundle.get("redacted") or 0), "secret") + " removed"]
     if missing := bundle.get("missing"):
         notes.append(f"could not be collected: {', '.join(map(printable, missing))}")
     return rows(continued("Bundle", [printable(bundle["path"], LONGEST_REASON), f"{'; '.join(notes)}. Review it before you share it."]))

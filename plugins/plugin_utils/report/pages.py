@@ -15,8 +15,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..actions.screen import duration
-from .rows import count, price
-from .status_lines import HEADINGS, certificate_lines, ending, machine_row
+from ..preflight.findings import counted
+from .rows import price
+from .status import GROUPS
+from .status_lines import certificate_lines, ending, machine_row
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -27,13 +29,16 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"duration": duration, "ending": ending, "machine_row": machine_row}
-    environment.globals |= {"count": count, "price": price}
+    environment.globals |= {"count": counted, "price": price}
     return environment
 
 
 def status_page(status: Mapping[str, Any]) -> str:
     """Return the page of a cluster's status, the result of ``cluster_status``."""
-    groups = {heading: [finding for finding in status["findings"] if finding["group"] == group] for group, heading in HEADINGS.items()}
+    groups = {
+        heading: [finding for finding in status["findings"] if finding["group"] == group]
+        for group, (heading, _one, _many) in GROUPS.items()
+    }
     return (
         _environment()
         .get_template("status.html")

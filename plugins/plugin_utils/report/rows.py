@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 LABEL = 8
@@ -27,21 +27,6 @@ def columns(table: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(f"{text:{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
 
 
-def count(number: int, noun: str) -> str:
-    """Return ``1 node``, ``2 nodes``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def price(value: Any, form: str) -> str:
     """Return the price in this format; empty if unknown."""
     return form.format(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value if it is a mapping, else an empty one: the data of a report may be malformed."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """Return the entries of a list, each as a mapping; none if it is not a list."""
-    return [mapping(item) for item in value] if isinstance(value, list) else []

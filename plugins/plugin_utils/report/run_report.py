@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ...module_utils.base.json_objects import mapping
 from ...module_utils.base.times import timestamp
 from ..actions.screen import duration
-from .rows import mapping
 
 Event = Mapping[str, Any]
 

@@ -26,19 +26,24 @@ from ...module_utils.nodes.identity import Renamed, identify
 from ..plan.drift import PLACES
 from ..plan.step import Plan, Step, total
 from ..plan.world import price_of
+from ..preflight.findings import counted
 from ..preflight.planning import status_plan
 from ..world.status import ClusterReading, Dated, MetalReading, StatusReadings
 
-GROUPS = ("unreachable", "differences", "degraded", "certificates", "csrs")
-"""The groups of findings, in the order of the report."""
+GROUPS: Mapping[str, tuple[str, str, str]] = {
+    "unreachable": ("Not readable", "API unreachable", "unreachable objects"),
+    "differences": ("Differences", "difference", "differences"),
+    "degraded": ("Degraded", "degraded object", "degraded objects"),
+    "certificates": ("Certificates", "certificate that ends", "certificates that end"),
+    "csrs": ("Pending CSRs", "pending CSR", "pending CSRs"),
+}
+"""The groups of findings, in the order of the report: heading, and words for one and for several findings."""
 
 LINE = 600
 NODE_ROLES = ("control-plane", "worker")
-ROLE_LABELS = {"control-plane": "control plane", "worker": "worker", "load-balancer": "load balancer", "bootstrap": "bootstrap"}
 USED_LIFETIME = 10
 """A certificate that is rotated has its successor before nine tenths of its lifetime are over: kubelets renew after 70 to 90 percent,
 operators after 50 to 80."""
-IN_PROGRESS = ("queued", "provisioning", "reinstalling", "powering_on", "powering_off", "rebooting", "deprovisioning")
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def cluster_status(  # noqa: PLR0913, PLR0917 - one argument for each source
     findings += list(_drifted(plan)) if exists else ()
     findings += _unreachable(metal, api) if exists else ()
     findings += [*_degraded(api, moment), *_ending(certificates), *_pending(api)]
-    findings.sort(key=lambda finding: GROUPS.index(finding.group))
+    findings.sort(key=lambda finding: list(GROUPS).index(finding.group))
     counts = Counter(finding.group for finding in findings)
     return {
         "cluster": desired.cluster,
@@ -364,8 +369,7 @@ def _difference(step: Step) -> str:
 
 
 def _absent(desired: Desired) -> Finding:
-    number = len(desired.machines)
-    message = f"the inventory has {number} machine{'s' if number != 1 else ''}, and nothing has the cluster's tag"
+    message = f"the inventory has {counted(len(desired.machines), 'machine')}, and nothing has the cluster's tag"
     return Finding("differences", desired.cluster, message, "run install.yml, which creates the cluster")
 
 
@@ -570,19 +574,10 @@ def _request(verdict: Verdict, now: datetime) -> dict[str, Any]:
     }
 
 
-# --- the first line -------------------------------------------------------------------------------------------------------------------
-
-NOUNS = {
-    "unreachable": ("API unreachable", "unreachable objects"),
-    "differences": ("difference", "differences"),
-    "degraded": ("degraded object", "degraded objects"),
-    "certificates": ("certificate that ends", "certificates that end"),
-    "csrs": ("pending CSR", "pending CSRs"),
-}
-
-
 def _verdict(desired: Desired, metal: MetalReading, api: ClusterReading, exists: bool, counts: Mapping[str, int]) -> str:
     if not exists:
         return f"{desired.cluster} does not exist"
-    counted_groups = [f"{counts[group]} {NOUNS[group][counts[group] != 1]}" for group in GROUPS if counts.get(group)]
+    counted_groups = [
+        f"{counts[group]} {one if counts[group] == 1 else many}" for group, (_heading, one, many) in GROUPS.items() if counts[group]
+    ]
     return f"{desired.cluster}: {', '.join(counted_groups)}" if counted_groups else f"{desired.cluster} is healthy"

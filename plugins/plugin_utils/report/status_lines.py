@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The status of a cluster as lines for a person: the verdict, what needs attention with the next step, then what there is.
 
-Pure functions over the result of :func:`_status.cluster_status`.
+Pure functions over the result of :func:`status.cluster_status`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...module_utils.base.printable import printable
-from .rows import columns, continued, count, price, rows
+from ..preflight.findings import counted
+from .rows import columns, continued, price, rows
+from .status import GROUPS
 
 SHOWN = 20
 """Findings of a group, machines and certificates to list; the others are counted. The file and the page have all."""
 LABEL = 12
 """Columns of the labels: the longest is Certificates."""
-HEADINGS = {
-    "unreachable": "Not readable",
-    "differences": "Differences",
-    "degraded": "Degraded",
-    "certificates": "Certificates",
-    "csrs": "Pending CSRs",
-}
 MACHINE_HEAD = ("MACHINE", "ROLE", "INVENTORY", "DEVICE", "NODE", "VERSION")
 KIND_ORDER = ("API server", "machine config server", "kubeconfig", "kubelet client", "kubelet serving", "signer")
 
@@ -34,7 +29,7 @@ Data = Mapping[str, Any]
 def status_lines(status: Data) -> list[str]:
     """Return the lines. The first one is the verdict."""
     lines = [printable(status["verdict"])]
-    for group, heading in HEADINGS.items():
+    for group, (heading, _one, _many) in GROUPS.items():
         findings = [finding for finding in status["findings"] if finding["group"] == group]
         if findings:
             lines += ["", f"{heading}:", *_limited(findings, _finding)]
@@ -83,10 +78,10 @@ def _summary(status: Data) -> list[str]:
 def _machines(status: Data) -> str:
     machines = status["machines"]
     known = sum(machine["device"] is not None for machine in machines)
-    devices = count(known, "device") if status["metal_api"]["answers"] else "devices unknown"
+    devices = counted(known, "device") if status["metal_api"]["answers"] else "devices unknown"
     joined_nodes = [machine["node"] for machine in machines if machine["node"] is not None]
     ready = sum(node["ready"] for node in joined_nodes)
-    nodes = f"{count(len(joined_nodes), 'Node')}, {ready} Ready" if status["cluster_api"]["answers"] else "Nodes unknown"
+    nodes = f"{counted(len(joined_nodes), 'Node')}, {ready} Ready" if status["cluster_api"]["answers"] else "Nodes unknown"
     return f"{sum(machine['in_inventory'] for machine in machines)} in the inventory, {devices}, {nodes}"
 
 
@@ -128,7 +123,7 @@ def machine_lines(machines: Sequence[Data]) -> list[str]:
     ordered = sorted(machines, key=lambda machine: not machine["findings"])
     table = columns([MACHINE_HEAD, *([printable(text) for text in machine_row(machine)] for machine in ordered[:SHOWN])])
     more = len(ordered) - SHOWN
-    return [*(f"  {line}" for line in table), *([f"  and {count(more, 'machine')} more"] if more > 0 else [])]
+    return [*(f"  {line}" for line in table), *([f"  and {counted(more, 'machine')} more"] if more > 0 else [])]
 
 
 def machine_row(machine: Data) -> list[str]:

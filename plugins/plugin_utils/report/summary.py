@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ...module_utils.base.json_objects import mapping, mappings
 from ...module_utils.base.printable import printable
 from ...module_utils.metal.objects import DELETING_STATES
 from ...module_utils.nodes.identity import identify
 from ..actions.phases import elapsed
+from ..preflight.findings import counted
 from .commands import Caller
-from .rows import columns, continued, count, mapping, mappings, price, rows
+from .rows import columns, continued, price, rows
 
 SHOWN_NODES = 20
 """Nodes to list, those that are not Ready first; the others are counted."""
@@ -37,7 +39,7 @@ def cluster_lines(cluster: str, state: Any) -> list[str]:
     nodes = mappings(state.get("nodes"))
     ready = sum(bool(node.get("ready")) for node in nodes)
     version = printable(state.get("cluster_version") or "of an unknown version")
-    lines = [f"{printable(cluster)} runs OpenShift {version} on {count(len(nodes), 'node')}, {ready} Ready"]
+    lines = [f"{printable(cluster)} runs OpenShift {version} on {counted(len(nodes), 'node')}, {ready} Ready"]
     if not state.get("api_answers"):
         lines = [f"{printable(cluster)}: the API server does not answer"]
     waiting = [printable(text, LONGEST) for text in state.get("waiting") or []]
@@ -48,7 +50,7 @@ def cluster_lines(cluster: str, state: Any) -> list[str]:
         ordered = sorted(nodes, key=lambda node: (bool(node.get("ready")), not _is_control_plane(node), str(node.get("name"))))
         lines += ["", *(f"  {line}" for line in columns([HEAD, *map(_node, ordered[:SHOWN_NODES])]))]
         if len(ordered) > SHOWN_NODES:
-            lines.append(f"  and {count(len(ordered) - SHOWN_NODES, 'node')} more")
+            lines.append(f"  and {counted(len(ordered) - SHOWN_NODES, 'node')} more")
     return lines
 
 
@@ -69,7 +71,7 @@ def device_lines(belongings: Any) -> list[str]:
     groups = Counter((_role(device), f"{device.get('plan')} in {device.get('metro')}") for device in devices)
     listed = [f"{number} {role}, {place}" for (role, place), number in sorted(groups.items())]
     blocks = mappings(clusters[0].get("ip_reservations"))
-    listed += [count(len(blocks), "address block")] if blocks else []
+    listed += [counted(len(blocks), "address block")] if blocks else []
     return rows([("Devices", f"{len(devices)}{total}"), *continued("", [printable("; ".join(listed), LONGEST)] if listed else [])])
 
 

@@ -35,23 +35,20 @@ def pool_changes(workers: Objects, control_plane: Objects, results: Objects, tim
     return config_changes(workers, control_plane, current, time_servers)
 
 
-def stop_blockers(devices: Iterable[Mapping[str, Any]], *, cluster: str, bootstrap_complete: bool, min_age: int = 90000) -> list[str]:
+def stop_blockers(
+    devices: Iterable[Mapping[str, Any]], *, cluster: str, bootstrap_complete: bool, min_age: int = 90000, now: datetime | None = None
+) -> list[str]:
     """Return why the cluster cannot be switched off now, a sentence each.
 
     ``min_age``: seconds since the installation until the first node certificates are renewed.
     """
-    return blockers(devices, cluster=cluster, bootstrap_complete=bool(bootstrap_complete), min_age=int(min_age), now=datetime.now(UTC))
-
-
-def blockers(devices: Iterable[Mapping[str, Any]], *, cluster: str, bootstrap_complete: bool, min_age: int, now: datetime) -> list[str]:
-    """Return the blockers at this time."""
     by_role = devices_by_role(devices)
     if not by_role["control_plane"]:
         return [f"No device of the project is of the control plane of {cluster}. Set metal_project_id to the project of the cluster."]
     if not bootstrap_complete or by_role["bootstrap"]:
         return [f"{cluster} is not installed, or was installed from another folder. Run install.yml, or set openshift_directory."]
     times = [time for device in by_role["control_plane"] if (time := provisioned_at(device)) is not None]
-    age = int((now - min(times)).total_seconds()) if times else 0
+    age = int(((now or datetime.now(UTC)) - min(times)).total_seconds()) if times else 0
     # All are off: a run that was interrupted, or a second one.
     if age >= min_age or all(device.get("state") == "inactive" for device in by_role["control_plane"]):
         return []

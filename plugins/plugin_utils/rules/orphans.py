@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,35 +44,36 @@ def has_folder(name: str, directory: str) -> bool:
     return is_cluster_name(name) and (Path(directory).expanduser() / name).is_dir()
 
 
-def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
+def removal_plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
     clusters: Iterable[Mapping[str, Any]],
     directory: str,
-    names: Sequence[str],
+    names: Any,
     *,
-    min_age: int,
-    now: datetime,
+    min_age: int = 86400,
     expected: Collection[str] = (),
     in_job: bool = False,
+    now: datetime | None = None,
 ) -> dict[str, list[str]]:
     """Return the clusters to delete (``names``), those that are kept (``kept``, a line each), and ``problems``.
 
-    ``names``: the chosen clusters, or ``all``, which a job refuses. A chosen cluster that must not be deleted is a problem; of ``all`` it
-    is kept.
+    ``names``: the chosen clusters as a list or a text, or ``all``, which a job refuses. A chosen cluster that must not be deleted is a
+    problem; of ``all`` it is kept.
     """
-    if in_job and list(names) == [ALL]:
+    chosen = names_of(names)
+    is_all = chosen == [ALL]
+    if in_job and is_all:
         return {"names": [], "kept": [], "problems": [ALL_IN_JOB]}
     by_name = {str(cluster["name"]): cluster for cluster in clusters}
-    chosen = sorted(by_name) if list(names) == [ALL] else list(dict.fromkeys(names))
     deleted, kept = [], []
-    for name in chosen:
-        reasons = list(_reasons(name, by_name.get(name), directory, min_age, now))
+    for name in sorted(by_name) if is_all else chosen:
+        reasons = list(_reasons(name, by_name.get(name), directory, int(min_age), now or datetime.now(UTC)))
         if name in expected:
             reasons.insert(0, "it is in openshift_orphans_expected. Remove it there if it is not needed any more")
         if reasons:
             kept.append(f"{printable(name, 100)} is not deleted: {'; '.join(reasons)}")
         else:
             deleted.append(name)
-    return {"names": deleted, "kept": kept, "problems": [] if list(names) == [ALL] else kept}
+    return {"names": deleted, "kept": kept, "problems": [] if is_all else kept}
 
 
 def _reasons(name: str, cluster: Mapping[str, Any] | None, directory: str, min_age: int, now: datetime) -> Iterator[str]:
@@ -102,19 +103,6 @@ def _reasons(name: str, cluster: Mapping[str, Any] | None, directory: str, min_a
     locked = [printable(device.get("hostname"), 100) for device in cluster.get("devices") or [] if device.get("locked")]
     if locked:
         yield f"{', '.join(locked)} is locked against deletion. Unlock it with equinix_metal.openshift.metal_device and locked: false"
-
-
-def removal_plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
-    clusters: Iterable[Mapping[str, Any]],
-    directory: str,
-    names: Any,
-    *,
-    min_age: int = 86400,
-    expected: Collection[str] = (),
-    in_job: bool = False,
-) -> dict[str, list[str]]:
-    """Return what ``plan_removal`` returns now. ``names`` is a list or a text."""
-    return plan_removal(clusters, directory, names_of(names), min_age=int(min_age), now=datetime.now(UTC), expected=expected, in_job=in_job)
 
 
 def destroy_command(name: str) -> str:

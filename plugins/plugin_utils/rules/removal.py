@@ -73,10 +73,5 @@ def state_problem(cluster: Mapping[str, Any], infra_id: str | None, directory: s
 
 
 def may_prompt(interactive: Any, job: Any = "") -> bool:
-    """Return whether this run may ask a question."""
-    return is_interactive(interactive, job, os.environ)
-
-
-def is_interactive(setting: Any, job: Any, environment: Mapping[str, str]) -> bool:
-    """Return whether a user can answer: ``setting`` is openshift_interactive, ``job`` the ID of an AWX job."""
-    return str(setting).lower() not in FALSE and not str(job or "") and not environment.get(RUNNER)
+    """Return whether a user can answer a question: ``interactive`` is openshift_interactive, ``job`` the ID of an AWX job."""
+    return str(interactive).lower() not in FALSE and not str(job or "") and not os.environ.get(RUNNER)

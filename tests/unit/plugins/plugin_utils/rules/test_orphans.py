@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.orphans import plan_removal
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.removal import RUNNER, is_interactive
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.orphans import removal_plan
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.removal import RUNNER, may_prompt
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 OLD, YOUNG = "2026-05-01T00:00:00Z", "2026-05-04T11:00:00Z"
@@ -23,7 +23,7 @@ def cluster(name: str = "old.test", created_at: str | None = OLD, **more: Any) -
 def plan(
     directory: Path, *clusters: dict[str, Any], names: tuple[str, ...] = ("all",), min_age: int = DAY, **more: Any
 ) -> dict[str, list[str]]:
-    return plan_removal(clusters, str(directory), names, min_age=min_age, now=NOW, **more)
+    return removal_plan(clusters, str(directory), names, min_age=min_age, now=NOW, **more)
 
 
 def test_an_old_cluster_without_a_folder_is_deleted(tmp_path: Path) -> None:
@@ -89,10 +89,12 @@ def test_an_unknown_name_is_a_problem(tmp_path: Path) -> None:
     assert "nothing in the project has its ownership tag" in plan(tmp_path, cluster(), names=("ol.test",))["problems"][0]
 
 
-def test_a_job_is_never_asked() -> None:
-    assert is_interactive(True, "", {})
-    assert is_interactive("true", None, {})
-    assert not is_interactive("false", "", {})
-    assert not is_interactive(False, "", {})
-    assert not is_interactive(True, "17", {})
-    assert not is_interactive(True, "", {RUNNER: "/runner"})
+def test_a_job_is_never_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(RUNNER, raising=False)
+    assert may_prompt(True)
+    assert may_prompt("true", None)
+    assert not may_prompt("false")
+    assert not may_prompt(False)
+    assert not may_prompt(True, "17")
+    monkeypatch.setenv(RUNNER, "/runner")
+    assert not may_prompt(True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.cluster import blockers
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.cluster import stop_blockers
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ MASTERS = [device("master-0", "control-plane"), device("master-1", "control-plan
 
 
 def found(*devices: dict[str, Any], min_age: int = 90000, bootstrap_complete: bool = True) -> list[str]:
-    return blockers(devices, cluster="demo", bootstrap_complete=bootstrap_complete, min_age=min_age, now=NOW)
+    return stop_blockers(devices, cluster="demo", bootstrap_complete=bootstrap_complete, min_age=min_age, now=NOW)
 
 
 def test_the_age_is_that_of_the_oldest_control_plane_device() -> None:

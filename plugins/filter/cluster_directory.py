@@ -65,7 +65,5 @@ def cluster_directory(directory: str, name: str, domain: str, clusters: str = ""
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"cluster_directory": cluster_directory}

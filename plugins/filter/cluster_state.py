@@ -118,7 +118,5 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"cluster_state": cluster_state}

@@ -87,7 +87,5 @@ from ..plugin_utils.machines.orders import device_orders
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"device_orders": device_orders}

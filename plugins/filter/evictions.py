@@ -80,7 +80,5 @@ def evictions(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str,
 
 
 class FilterModule:
-    """Offers evictions."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"evictions": evictions}

@@ -64,7 +64,5 @@ def file_text(value: Any, variable: str, strict: bool = True) -> Any:
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"file_text": file_text}

@@ -85,7 +85,5 @@ def joining_machines(
 
 
 class FilterModule:
-    """Offers joining_machines."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"joining_machines": joining_machines}

@@ -244,7 +244,6 @@ class _Host:
         self._problems = problems
 
     def report(self, problem: str) -> None:
-        """Add a problem to the list."""
         self._problems.append(f"host {self.name}: {problem}")
 
     def unknown(self) -> list[str]:
@@ -442,7 +441,6 @@ class _Host:
         return frozenset(group for group in below if set(groups[group]) <= workers)
 
     def pool(self, among: frozenset[str]) -> str:
-        """Return the pool of the host."""
         openshift_pool = self.text("openshift_pool")
         if openshift_pool:
             return openshift_pool
@@ -545,7 +543,5 @@ def machines(names: Any, hostvars: Any, strict: bool = True) -> list[dict[str, A
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"machines": machines}

@@ -46,7 +46,5 @@ from ..module_utils.base.printable import printable
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"printable": printable}

@@ -84,7 +84,5 @@ def redact(value: Any, secrets: Any = (), settings: Any = (), limit: int = 4000)
 
 
 class FilterModule:
-    """Filters of this collection."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"redact": redact}

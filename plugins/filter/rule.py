@@ -84,7 +84,5 @@ def rule(value: Any, name: str, /, *arguments: Any, **options: Any) -> Any:
 
 
 class FilterModule:
-    """Offers rule."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"rule": rule}

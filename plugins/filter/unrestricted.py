@@ -70,7 +70,5 @@ def unrestricted(pattern: str) -> str:
 
 
 class FilterModule:
-    """Offers unrestricted."""
-
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {"unrestricted": unrestricted}

@@ -65,8 +65,6 @@ CHUNK = 1 << 20
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
-    """Lookup that verifies images by address and checksum."""
-
     def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
         """Return the result for each image. Raises AnsibleLookupError for a malformed term."""
         self.set_options(var_options=variables, direct=kwargs)

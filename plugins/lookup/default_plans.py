@@ -70,8 +70,6 @@ from ..plugin_utils.world.default_plans import collect
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
-    """Lookup of default plans."""
-
     def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
         """Return the default plans for each term. Raises AnsibleLookupError for malformed settings."""
         if not all(isinstance(settings, Mapping) and isinstance(settings.get("machines"), Mapping) for settings in terms):

@@ -52,8 +52,6 @@ from ..plugin_utils.world import cluster, controller, images, installer, load_ba
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
-    """Lookup of the readings for the preflight checks."""
-
     def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
         """Return the readings for each term. Raises AnsibleLookupError for malformed settings."""
         if not all(isinstance(settings, Mapping) and "machines" in settings for settings in terms):
@@ -71,7 +69,6 @@ def _templated(value: Any) -> Any:
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the readings by name."""
     with ThreadPoolExecutor() as pool:
         results = [pool.submit(source.collect, settings) for source in (metal, mirror, images, names, metadata, controller, cluster)]
     readings = {name: reading for result in results for name, reading in result.result().items()}

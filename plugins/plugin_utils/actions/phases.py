@@ -24,7 +24,6 @@ def begin(title: str, phases: Sequence[str], log: Sequence[Mapping[str, Any]], n
 
 
 def heading(log: Sequence[Mapping[str, Any]], now: float) -> str:
-    """Return the heading of the phase that has just started."""
     last = log[-1]
     elapsed = f" (elapsed {duration(now - log[0]['started_at'])})" if len(log) > 1 else ""
     return f"{position(last, '[{number}/{count}] ')}{last['title']}{elapsed}"
@@ -41,5 +40,4 @@ def position(entry: Mapping[str, Any], form: str) -> str:
 
 
 def elapsed(log: Sequence[Mapping[str, Any]], now: float) -> str:
-    """Return the time since the first phase began."""
     return duration(now - log[0]["started_at"])

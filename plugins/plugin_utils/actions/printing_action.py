@@ -23,7 +23,6 @@ class PrintingAction(ActionBase):  # type: ignore[misc]  # ansible-core has no t
 
     @property
     def options(self) -> Mapping[str, Mapping[str, Any]]:
-        """The argument spec of this task."""
         return self.OPTIONS
 
     @abstractmethod

@@ -117,7 +117,6 @@ def next_generation(local: ClusterFiles, top: ArchiveName | None, location: str)
 
 
 def pack(local: ClusterFiles, cluster: str, generation: int, password: str) -> tuple[ArchiveName, bytes]:
-    """Return an archive of the files, encrypted, and its name."""
     header = {"format": FORMAT, "cluster": cluster, "infra_id": local.infra_id, "generation": generation, "digest": local.digest}
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:

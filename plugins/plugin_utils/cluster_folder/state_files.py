@@ -91,7 +91,6 @@ class ClusterFiles:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the files are those of the recorded archive."""
         return self.record is not None and self.record.is_complete and self.record.digest == self.digest
 
 

@@ -186,7 +186,6 @@ def _is_over(kind: str, seconds: int | None, replace_after: int) -> bool:
 
 
 def _line(entry: Entry) -> str:
-    """Return what is wrong with a machine and what to do."""
     duration = f" since {entry['since']} ({entry['seconds']} s)" if entry["since"] else ""
     replace = COMMAND.format(name=entry["inventory_hostname"])
     advice = {

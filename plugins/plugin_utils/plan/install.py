@@ -53,7 +53,6 @@ class Installation:
 
 
 def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
-    """Return the plan."""
     _check, ignition, network, publish, create, wait, teardown, workers, complete = PHASES
     if not world.knows_devices:
         return Plan(desired.cluster, "install.yml", PHASES, [], None, world.problems, also=PHASES)

@@ -71,7 +71,6 @@ def settings(phase: str, desired: Desired, world: World) -> list[Step]:
 
 
 def _before(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is set on a Node."""
     metadata = node.get("metadata") or {}
     return {"labels": dict(metadata.get("labels") or {}), "taints": list((node.get("spec") or {}).get("taints") or ())}
 

@@ -13,7 +13,6 @@ from .world import Desired, World, price_of
 
 
 def choice(desired: Desired, world: World) -> Choice:
-    """Return which workers outside the inventory are removed, and which are kept."""
     return choose_removals(world.devices, desired.machines, desired.cluster, desired.removal) if world.knows_devices else Choice()
 
 

@@ -33,7 +33,6 @@ TOPICS: Mapping[str, Sequence[str]] = {
 
 
 def plan_scale(desired: Desired, world: World) -> Plan:
-    """Return the plan."""
     _check, network, publish, create, join, remove = PHASES
     chosen = choice(desired, world)
     drained = due(desired, world)

@@ -81,7 +81,6 @@ class Plan:
         return [phase for phase in self.phases if phase in phases]
 
     def of_phase(self, phase: str) -> list[Step]:
-        """Return the steps of a phase."""
         return [step for step in self.steps if step.phase == phase]
 
     def data(self) -> dict[str, Any]:

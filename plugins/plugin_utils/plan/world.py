@@ -65,7 +65,6 @@ class Offer:
 
     @property
     def text(self) -> str:
-        """The offer as people read it."""
         costs = "the price is not known" if self.price_per_hour is None else f"{self.price_per_hour:.2f} USD an hour"
         where = f" in {self.metro}" if self.metro else ""
         return f"{self.plan}{where}, {'reserved hardware' if self.is_reserved else costs}"

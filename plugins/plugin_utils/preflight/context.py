@@ -292,7 +292,6 @@ class Context:
         return groups_of
 
     def metros(self) -> list[str]:
-        """Return the metros in which machines may be ordered."""
         places = [place for machine in self.machines_to_order for place in self.places_of(machine)]
         return sorted({place.metro for place in places if place.metro != "any"})
 

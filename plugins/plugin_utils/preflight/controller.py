@@ -68,7 +68,6 @@ def install(context: Context) -> Finding:
 
 
 def lock(context: Context) -> Finding:
-    """Return whether another run writes to the cluster now."""
     belongings = context.readings.get("belongings") or {}
     if belongings.get("msg"):
         return not_checkable(str(belongings["msg"]))

@@ -204,7 +204,6 @@ def _network(context: Context) -> list[tuple[str, str]]:
 
 
 def removals(context: Context) -> Finding:
-    """Return which workers scale.yml would remove, and which it would keep."""
     try:
         request = request_of(context)
     except (CollectionError, ValueError, TypeError) as problem:
@@ -250,7 +249,6 @@ def health(context: Context) -> Finding:
 
 
 def replacement(context: Context) -> Finding:
-    """Return which machines replace.yml replaces."""
     if context.text("playbook") != "replace.yml":
         return passed("none: replace.yml replaces machines")
     if not context.settings.get("bootstrap_over"):

@@ -46,7 +46,6 @@ def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str,
 
 
 def _checked(name: str, check: Check, context: Context) -> dict[str, Any]:
-    """Return the finding of a check as a line of the report."""
     try:
         finding = check.find(context)
     except UnreadableError as problem:

@@ -183,7 +183,6 @@ def _block(context: Context) -> Finding | None:
 
 
 def _project(context: Context) -> Finding:
-    """Check the BGP configuration of the project."""
     reading = context.readings.get("bgp") or {}
     if "bgp_config" not in reading:
         # Also of a Metal API without BGP, whose answer is 404.

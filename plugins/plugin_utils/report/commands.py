@@ -48,7 +48,6 @@ class Caller:
 
     @property
     def again(self) -> str:
-        """The command of this run."""
         return shlex.join([*self._start, *(self._playbooks or ["install.yml"])])
 
     def sibling(self, name: str) -> str:
@@ -60,7 +59,6 @@ class Caller:
 
     @property
     def is_day2(self) -> bool:
-        """Whether this run is a playbook of an installed cluster."""
         name = PurePath((self._playbooks or ["install.yml"])[-1]).name
         return name.removesuffix(".yml").removesuffix(".yaml").rpartition(".")[2] in DAY2
 

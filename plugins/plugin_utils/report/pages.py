@@ -34,7 +34,6 @@ def _environment() -> Environment:
 
 
 def status_page(status: Mapping[str, Any]) -> str:
-    """Return the page of a cluster's status, the result of ``cluster_status``."""
     groups = {
         heading: [finding for finding in status["findings"] if finding["group"] == group]
         for group, (heading, _one, _many) in GROUPS.items()
@@ -53,5 +52,4 @@ def status_page(status: Mapping[str, Any]) -> str:
 
 
 def run_page(report: Mapping[str, Any]) -> str:
-    """Return the page of a run, the result of ``run_report``."""
     return _environment().get_template("run.html").render(report=report)

@@ -111,7 +111,6 @@ def certificate_lines(certificates: Iterable[Data]) -> list[str]:
 
 
 def ending(certificate: Data) -> str:
-    """Return when a certificate ends."""
     day = str(certificate["ends_at"])[:10]
     if certificate["state"] == "ended":
         return f"ended on {day}"
@@ -127,7 +126,6 @@ def machine_lines(machines: Sequence[Data]) -> list[str]:
 
 
 def machine_row(machine: Data) -> list[str]:
-    """Return the cells of a machine."""
     device, node = machine["device"], machine["node"]
     status = "-"
     if node is not None:

@@ -73,7 +73,6 @@ def lines(
 
 
 def is_own(device: Object, cluster: str) -> bool:
-    """Return whether a device has the ownership tag of a cluster."""
     return f"{CLUSTER_TAG}{cluster}" in texts(device.get("tags"))
 
 

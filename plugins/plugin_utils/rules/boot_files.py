@@ -34,8 +34,6 @@ def server_port(names: Sequence[Any], *, https: bool = False) -> int:
 
 
 class Files(TypedDict):
-    """The files to publish."""
-
     profiles: list[dict[str, Any]]
     """Boot profiles, which machines with the same architecture, install disk and consoles share."""
     machines: list[Object]

@@ -17,8 +17,6 @@ Object = Mapping[str, Any]
 
 
 class RemovalPlan(TypedDict):
-    """What becomes of the bootstrap devices."""
-
     worker: Object
     """The worker that the bootstrap device becomes, empty without one."""
     obstacle: str

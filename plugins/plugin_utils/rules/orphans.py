@@ -40,7 +40,6 @@ def is_cluster_name(name: str) -> bool:
 
 
 def has_folder(name: str, directory: str) -> bool:
-    """Return whether the cluster of this name has a folder in ``directory``."""
     return is_cluster_name(name) and (Path(directory).expanduser() / name).is_dir()
 
 

@@ -148,7 +148,6 @@ def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
 
 
 def _elastic(client: MetalClient, context: Context) -> dict[str, Reading]:
-    """Return the elastic addresses of the load balancer, if it has any."""
     if context.text("load_balancer") not in ("haproxy", "kube_vip") or not context.settings.get("bootstrap_over"):
         return {}
     tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]

@@ -277,7 +277,6 @@ def _cluster(settings: Mapping[str, Any]) -> str:
 
 
 def _names(settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of the cluster's records."""
     own = [f"{name}.{_cluster(settings)}" for name in ("api", "api-int", "*.apps", "api-members", "ingress-members", "nodes")]
     return own + [str(machine["hostname"]) for machines in settings["machines"].values() for machine in machines]
 

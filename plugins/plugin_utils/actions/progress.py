@@ -4,8 +4,7 @@
 
 A module cannot print before it ends. So it appends what it sees while it waits to a file (``module_utils/base/live_output``). A thread of
 the action plugin reads that file: it displays notices at once, and what is pending and the stages of things every ``progress_interval``
-seconds if they have changed. Each change of a stage is one line. With ``OPENSHIFT_PROGRESS=table`` a terminal has a live table of the
-stages instead of the lists of what is pending.
+seconds if they have changed. Each change of a stage is one line.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from ...module_utils.lock.run_record import record
 from .module_process import ModuleAction
 from .notices import NoticeDisplay
 from .screen import duration, show
-from .stage_table import stage_table
 from .stages import Stages
 
 PAUSE = 0.5
@@ -37,11 +35,10 @@ LINE_LIMIT = 600
 class ProgressDisplay:
     """Displays the entries of a module's file: progress every ``interval`` seconds, with 0 never."""
 
-    def __init__(self, interval: float, notices: NoticeDisplay, *, stages: Stages, has_table: bool = False) -> None:
+    def __init__(self, interval: float, notices: NoticeDisplay) -> None:
         self._interval = interval
         self._notices = notices
-        self._stages = stages
-        self._has_table = has_table
+        self._stages = Stages()
         self._started = time.monotonic()
         self._due = self._started + interval
         self._pending: list[str] = []
@@ -81,11 +78,10 @@ class ProgressDisplay:
 
     def _show_stages(self) -> None:
         for change in self._stages.changes(self._new_stages, time.monotonic()):
-            show(f"    {change.line()}")
+            show(f"    {change}")
 
     def _show_pending(self) -> None:
-        # A table without a stage shows nothing: of modules that have none, and of an API server that does not answer yet.
-        if self._pending == self._shown or (self._has_table and self._stages.known):
+        if self._pending == self._shown:
             return
         self._shown = self._pending
         between = " " if len(self._pending) == 1 else "\n    "
@@ -101,14 +97,10 @@ class ProgressAction(ModuleAction):
             return super().run(tmp, task_vars)
         # Not that of ModuleAction, which has no file.
         ActionBase.run(self, tmp, task_vars)
-        notices, stages = NoticeDisplay(), Stages()
-        interval = self._interval()
+        notices = NoticeDisplay()
         with tempfile.NamedTemporaryFile(prefix="progress-") as file:
             self._task.environment = [*(self._task.environment or []), {FILE_VARIABLE: file.name}]
-            with (
-                stage_table(self._task.get_name(), stages, is_enabled=interval > 0) as has_table,
-                ProgressDisplay(interval, notices, stages=stages, has_table=has_table).following(file.name),
-            ):
+            with ProgressDisplay(self._interval(), notices).following(file.name):
                 answer: dict[str, Any] = self._execute_module(task_vars=task_vars)
         for notice in self.notices(answer):
             notices.show(notice)

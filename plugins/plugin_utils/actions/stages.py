@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ...module_utils.base.printable import printable
 from .screen import duration
@@ -17,40 +16,21 @@ deprovisioning: 4 min; a machine joins 20 to 30 min after its order). Stages wit
 LONGEST = 600
 
 
-@dataclass(frozen=True)
-class Change:
-    """Something that has another stage than before, and how many seconds the earlier one was seen."""
-
-    name: str
-    stage: str
-    before: str
-    seconds: float
-
-    def line(self) -> str:
-        usual = usual_duration(self.before)
-        end = f", usually {usual}" if usual else ""
-        return printable(f"{self.name} is {self.stage} after {duration(self.seconds)} {self.before}{end}", LONGEST)
-
-
-def usual_duration(stage: str) -> str:
-    """Return how long the stage usually takes; empty if that is not known."""
-    return duration(USUAL[stage]) if stage in USUAL else ""
-
-
 class Stages:
     """Compares each state of a wait with the one before it."""
 
     def __init__(self) -> None:
-        self.known: dict[str, tuple[str, float]] = {}
+        self._known: dict[str, tuple[str, float]] = {}
         """By name the stage, and the monotonic time in seconds since when it is seen."""
 
-    def changes(self, stages: Mapping[str, str], now: float) -> list[Change]:
-        """Return what has another stage than before, by name. What is seen first is no change. ``now``: a monotonic time in seconds."""
+    def changes(self, stages: Mapping[str, str], now: float) -> list[str]:
+        """Return a line for what has another stage than before, by name. What is seen first is no change. ``now``: a monotonic time."""
         lines = []
         for name, stage in sorted(stages.items()):
-            before, since = self.known.get(name, ("", now))
+            before, since = self._known.get(name, ("", now))
             if before != stage:
-                self.known[name] = (stage, now)
+                self._known[name] = (stage, now)
                 if before:
-                    lines.append(Change(name, stage, before, now - since))
+                    usually = f", usually {duration(USUAL[before])}" if before in USUAL else ""
+                    lines.append(printable(f"{name} is {stage} after {duration(now - since)} {before}{usually}", LONGEST))
         return lines

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils.base.json_objects import mapping, mappings
@@ -38,58 +37,29 @@ NAME_KEYS = ("hostname", "name", "id", "device_id", "dest", "path", "url", "src"
 Data = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Advice:
-    """What to do next when the text of the failure matches."""
-
-    pattern: re.Pattern[str]
-    text: str
-
-
-def _advice(pattern: str, text: str) -> Advice:
-    return Advice(re.compile(pattern, re.IGNORECASE), text)
-
-
-ADVICE = (
-    _advice(
-        r"available servers|no capacity|cannot be had|has no room",
-        "Choose another metro or plan in metal_placement, or set openshift_worker_quorum to continue with fewer workers.",
-    ),
-    _advice(
-        r"provisioning (?:has )?failed|\bhas failed\b|state failed",
-        "Have failed devices deleted and replaced: add -e openshift_replace_failed=2.",
-    ),
-    _advice(
-        r"stopped in its installation or first boot",
-        "Correct the cause (can the machine reach the server for boot files?) and have it replaced: add -e openshift_replace_failed=1. "
-        "Without that a further run waits for the same machine.",
-    ),
-    _advice(
-        r"waits for approval by Equinix Metal",
-        "Ask Equinix Metal to approve the IP reservation, or request fewer addresses. Run the playbook again when it is approved.",
-    ),
-    _advice(
-        r"waits for approval(?! by Equinix Metal)",
-        "Check why the certificate request is not approved: ansible-playbook playbooks/approve.yml --check.",
-    ),
-    _advice(
-        r"no connection to http|was not answered in full|the connection was lost during|the API returned 5\d\d",
-        "The Metal API did not answer: check metal_api_url and the service, and run the playbook again when it answers.",
-    ),
-    _advice(r"does not accept the token|the token may not do this", "Check metal_api_token and its permissions in the project."),
-    _advice(r"No space left on device|Disk quota exceeded", "Free disk space on the controller (cluster folder and temporary folder)."),
-    _advice(
-        r"bootstrap machine has not finished",
-        "Check that the machines can pull the release's images: ansible-playbook playbooks/mirror.yml. Their consoles show failed pulls.",
-    ),
-    _advice(
-        r"the cluster's API does not answer",
-        "Check which machines and API servers answer: ansible-playbook status.yml. While a cluster is installed, its machines may fail to "
-        "pull the release's images: ansible-playbook playbooks/mirror.yml.",
-    ),
-    _advice(r"openshift-install", "Read the installer's log: ignition/.openshift_install.log in the cluster folder."),
-)
-"""In the order in which they are printed. The advice of a message itself is not repeated here."""
+ADVICE: Mapping[str, str] = {
+    r"available servers|no capacity|cannot be had|has no room": "Choose another metro or plan in metal_placement, or set "
+    "openshift_worker_quorum to continue with fewer workers.",
+    r"provisioning (?:has )?failed|\bhas failed\b|state failed": "Have failed devices deleted and replaced: add -e "
+    "openshift_replace_failed=2.",
+    r"stopped in its installation or first boot": "Correct the cause (can the machine reach the server for boot files?) and have it "
+    "replaced: add -e openshift_replace_failed=1. Without that a further run waits for the same machine.",
+    r"waits for approval by Equinix Metal": "Ask Equinix Metal to approve the IP reservation, or request fewer addresses. Run the "
+    "playbook again when it is approved.",
+    r"waits for approval(?! by Equinix Metal)": "Check why the certificate request is not approved: ansible-playbook "
+    "playbooks/approve.yml --check.",
+    r"no connection to http|was not answered in full|the connection was lost during|the API returned 5\d\d": "The Metal API did not "
+    "answer: check metal_api_url and the service, and run the playbook again when it answers.",
+    r"does not accept the token|the token may not do this": "Check metal_api_token and its permissions in the project.",
+    r"No space left on device|Disk quota exceeded": "Free disk space on the controller (cluster folder and temporary folder).",
+    r"bootstrap machine has not finished": "Check that the machines can pull the release's images: ansible-playbook playbooks/mirror.yml. "
+    "Their consoles show failed pulls.",
+    r"the cluster's API does not answer": "Check which machines and API servers answer: ansible-playbook status.yml. While a cluster is "
+    "installed, its machines may fail to pull the release's images: ansible-playbook playbooks/mirror.yml.",
+    r"openshift-install": "Read the installer's log: ignition/.openshift_install.log in the cluster folder.",
+}
+"""What to do next by a pattern of the text of the failure, in the order in which it is printed. The advice of a message itself is not
+repeated here."""
 
 
 def title(play: str, cluster: str, log: Sequence[Data], now: float) -> str:
@@ -123,7 +93,7 @@ def describe(task: Any, result: Any, title: str, cluster: str) -> dict[str, Any]
         "object": "" if items else printable(_object(result)),
         "items": items,
         "reasons": reasons,
-        "advice": [advice.text for advice in ADVICE if advice.pattern.search(text)],
+        "advice": [advice for pattern, advice in ADVICE.items() if re.search(pattern, text, re.IGNORECASE)],
         "refusal": action.rpartition(".")[2] in REFUSING,
     }
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -189,23 +185,6 @@ def test_lines_of_progress_cannot_be_forged(screen: Screen) -> None:
     assert len(line) < 700
 
 
-@pytest.mark.parametrize(("stages", "count"), [({}, 1), ({"a": "queued"}, 0)])
-def test_what_the_table_does_not_show_is_printed(
-    stages: dict[str, str], count: int, screen: Screen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    @contextmanager
-    def drawn(_title: str, _stages: Any, *, is_enabled: bool) -> Iterator[bool]:
-        yield is_enabled
-
-    def act() -> None:
-        pending("something", **stages)
-        time.sleep(0.3)
-
-    monkeypatch.setattr(progress, "stage_table", drawn)
-    Scripted(EACH, act).run()
-    assert screen.out.count("waiting since") == count
-
-
 @pytest.mark.parametrize("value", ["soon", None, "nan", -1, [3]])
 def test_a_value_that_the_module_refuses_reaches_it(value: Any) -> None:
     assert Scripted({"progress_interval": value}).run() == DONE
@@ -333,45 +312,3 @@ def test_a_module_that_waits_ends_with_its_killed_play(kill: Callable[[int, int]
         while running := [pid for pid in left if is_running(pid)]:
             assert time.monotonic() < deadline, running
             time.sleep(0.1)
-
-
-# --- the table ----------------------------------------------------------------------------------------------------------------------
-
-DRAWS = """
-import os
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.stage_table import stage_table
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.stages import Stages
-
-if child := os.fork():
-    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-# As a task of Ansible: without the terminal of the play.
-os.setsid()
-for stream in (0, 1):
-    os.dup2(os.open(os.devnull, os.O_RDWR), stream)
-stages = Stages()
-stages.changes({"worker-0": "provisioning", "operator [bold]": "available"}, 0)
-with stage_table("Create the workers", stages) as is_drawn:
-    pass
-os._exit(0 if is_drawn else 3)
-"""
-
-
-@pytest.mark.parametrize(("chosen", "code"), [("table", 0), ("", 3)])
-def test_by_choice_a_terminal_has_a_live_table(chosen: str, code: int) -> None:
-    screen, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    environment = {**os.environ, "OPENSHIFT_PROGRESS": chosen, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", DRAWS], stdout=terminal, env=environment, timeout=60, check=False)
-    assert done.returncode == code
-    os.set_blocking(screen, False)
-    drawn = os.read(screen, 1 << 16).decode() if chosen else ""
-    os.close(terminal)
-    os.close(screen)
-    for text in ("Create the workers", "worker-0", "provisioning", "3m00s", "operator [bold]") if chosen else ():
-        assert text in drawn
-
-
-def test_without_a_terminal_there_is_no_table() -> None:
-    environment = {**os.environ, "OPENSHIFT_PROGRESS": "table", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", DRAWS], capture_output=True, env=environment, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (3, b"")

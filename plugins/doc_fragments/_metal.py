@@ -10,7 +10,8 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    DOCUMENTATION = r"""
+    # For the inventory plugin, too.
+    CONNECTION = r"""
 options:
   metal_api_url:
     description:
@@ -51,6 +52,9 @@ options:
       - Prefix of the C(User-Agent) header of requests.
       - Can also be set in E(METAL_UA_PREFIX).
     type: str
+"""
+
+    DOCUMENTATION = rf"""{CONNECTION}
   cluster_lock:
     description:
       - RV(equinix_metal.openshift.metal_cluster_lock#module:run) of the run that this task belongs to, on the same computer. Before its

@@ -27,8 +27,9 @@ description:
     C(metal_hardware_reservation_id), C(metal_ip_addresses), C(metal_locked), C(metal_project_id), C(metal_termination_time),
     C(metal_spot_instance), C(metal_spot_price_max), C(metal_always_pxe) and C(metal_ipxe_script_url), since these names are settings of the
     desired machine. C(ansible_host) of such a host is never set, with a warning, unless O(compose) sets it.
+  - O(metal_api_url), O(metal_api_token), O(metal_api_proxy) and O(project_id) can be templates.
   - O(keyed_groups) adds no host to a group of another inventory source. Names of groups have letters, digits and underscores only.
-extends_documentation_fragment: [ansible.builtin.constructed, ansible.builtin.inventory_cache]
+extends_documentation_fragment: [ansible.builtin.constructed, ansible.builtin.inventory_cache, equinix_metal.openshift._metal.connection]
 requirements:
   - Python 3.11 or newer
   - packet-python >= 1.44.3
@@ -39,41 +40,6 @@ options:
     type: str
     required: true
     choices: [equinix_metal.openshift.metal]
-  metal_api_url:
-    description:
-      - URL of the Metal API, with its path. Can be a template.
-      - Required here or in the environment variable E(METAL_API_URL).
-    type: str
-  metal_api_token:
-    description:
-      - Token for the Metal API. Can be a template.
-      - Required here or in one of the environment variables E(METAL_AUTH_TOKEN), E(METAL_API_TOKEN), E(PACKET_API_TOKEN),
-        E(PACKET_AUTH_TOKEN) and E(PACKET_TOKEN). The first one that is set and not empty is used.
-    type: str
-    aliases: [api_token, auth_token]
-  metal_api_timeout:
-    description: Timeout of one API call in seconds, from the request to the last byte of the response. Must be greater than 0.
-    type: float
-    default: 30
-  metal_api_retries:
-    description: Maximum number of retries of one API call.
-    type: int
-    default: 8
-  metal_api_ca_path:
-    description:
-      - A CA bundle (PEM), or a folder with CA certificates, to trust instead of the system's.
-      - Can also be set in the environment variable E(METAL_API_CA_PATH).
-    type: path
-  metal_api_proxy:
-    description:
-      - URL of a proxy, instead of those in E(HTTPS_PROXY), E(HTTP_PROXY) and E(NO_PROXY). Can be a template.
-      - Can also be set in the environment variable E(METAL_API_PROXY).
-    type: str
-  metal_ua_prefix:
-    description:
-      - Prefix of the C(User-Agent) header of requests to the API.
-      - Can also be set in the environment variable E(METAL_UA_PREFIX).
-    type: str
   project_id:
     description:
       - ID of the project (a UUID). Can be a template.

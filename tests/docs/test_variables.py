@@ -99,7 +99,7 @@ def test_options_of_roles_exist() -> None:
 def test_a_default_is_that_of_the_modules(variable: str) -> None:
     fragment, option = FROM_FRAGMENTS[variable]
     source = (ROOT / "plugins" / "doc_fragments" / f"{fragment}.py").read_text(encoding="utf-8")
-    documented = yaml.safe_load(source.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"][option]
+    documented = yaml.safe_load(re.split(r'(?:CONNECTION|DOCUMENTATION) = r"""', source)[1].partition('"""')[0])["options"][option]
     assert (VARIABLES[variable].default, VARIABLES[variable].type) == (documented["default"], documented["type"])
 
 

@@ -8,7 +8,6 @@ A spot market device gets a termination time 120 s ahead when the market price e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,16 +18,6 @@ from ...module_utils.nodes.identity import named_by_nodes
 
 MARGIN = 10
 """Seconds before the deletion at which a drain ends, for the kubelet's last report and a difference between the clocks."""
-
-
-@dataclass(frozen=True)
-class Eviction:
-    """A worker that the Metal API deletes soon. ``seconds``: the time until then."""
-
-    hostname: str
-    termination_time: str
-    seconds: int
-    is_spot: bool
 
 
 def evictions(
@@ -46,20 +35,18 @@ def evictions(
             continue
         left = int((end - now).total_seconds())
         if left <= within:
-            pending.append(
-                Eviction(str(device["hostname"]), str(device["termination_time"]), max(left, 0), bool(device.get("spot_instance")))
-            )
-    pending.sort(key=lambda each: (each.seconds, each.hostname))
-    times = [max(eviction.seconds - MARGIN, 1) for eviction in pending]
+            eviction = {"hostname": str(device["hostname"]), "termination_time": str(device["termination_time"])}
+            pending.append({**eviction, "seconds": max(left, 0), "is_spot": bool(device.get("spot_instance"))})
+    pending.sort(key=lambda eviction: (eviction["seconds"], eviction["hostname"]))
+    times = [max(eviction["seconds"] - MARGIN, 1) for eviction in pending]
     return {
-        "evictions": [asdict(eviction) for eviction in pending],
-        "nodes": [eviction.hostname for eviction in pending],
+        "evictions": pending,
+        "nodes": [eviction["hostname"] for eviction in pending],
         "timeout": max(times, default=0),
         "grace_period": min(times, default=0),
-        "lines": [_line(eviction) for eviction in pending],
+        "lines": [
+            f"{eviction['hostname']}: the Metal API deletes its {'spot market ' if eviction['is_spot'] else ''}device at"
+            f" {eviction['termination_time']}, in {eviction['seconds']} s"
+            for eviction in pending
+        ],
     }
-
-
-def _line(eviction: Eviction) -> str:
-    kind = "spot market device" if eviction.is_spot else "device"
-    return f"{eviction.hostname}: the Metal API deletes its {kind} at {eviction.termination_time}, in {eviction.seconds} s"

@@ -9,7 +9,7 @@ the function to ``SOURCES``. The settings are ``__ignition_manifest_settings`` o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...module_utils.base.errors import CollectionError, together
@@ -18,10 +18,21 @@ from .ingress_controller import ingress_controller
 from .kube_vip import kube_vip
 from .node_firewall import node_firewall
 from .node_network import node_network
-from .operator_hub import operator_hub
 
 Settings = Mapping[str, Any]
 Manifest = dict[str, Any]
+
+
+def operator_hub(settings: Settings) -> Iterator[Manifest]:
+    """Yield the OperatorHub that disables the default catalogues, unless the cluster has them. Settings: ``default_catalogs``."""
+    if not settings.get("default_catalogs", True):
+        yield {
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "OperatorHub",
+            "metadata": {"name": "cluster"},
+            "spec": {"disableAllDefaultSources": True},
+        }
+
 
 SOURCES: tuple[Callable[[Settings], Iterable[Manifest]], ...] = (
     node_firewall,

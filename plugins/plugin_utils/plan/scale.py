@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from ..machines.removal import Choice, choose_removals
 from .devices import due, failed, orders, replaced, stale_nodes, vanished_devices
 from .drift import changed_cluster, changed_configs, changed_devices, due_topics
 from .joining import boot_files, coming, records
-from .removal import choice, removals
-from .step import Plan
-from .world import Desired, World
+from .step import Plan, Step
+from .world import Desired, World, price_of
 
 PHASES = (
     "Run preflight checks",
@@ -34,7 +35,7 @@ TOPICS: Mapping[str, Sequence[str]] = {
 
 def plan_scale(desired: Desired, world: World) -> Plan:
     _check, network, publish, create, join, remove = PHASES
-    chosen = choice(desired, world)
+    chosen = choose_removals(world.devices, desired.machines, desired.cluster, desired.removal) if world.knows_devices else Choice()
     drained = due(desired, world)
     again = {name: why for name, why in failed(desired, world, "workers").items() if name not in drained}
     left = dict.fromkeys(vanished_devices(desired, world), "its device does not exist any more")
@@ -54,7 +55,7 @@ def plan_scale(desired: Desired, world: World) -> Plan:
         *changed_devices(create, "workers", desired, world),
         *records(create, ordered, desired),
         *changed_cluster(join, desired, world, joining),
-        *removals(remove, chosen, world),
+        *_removals(remove, chosen, world),
     ]
     names = ",".join(name.partition(".")[0] for name in chosen.kept)
     notes = [f"To remove a worker that is kept, run scale.yml with -e openshift_remove={names}"] if names else []
@@ -62,3 +63,27 @@ def plan_scale(desired: Desired, world: World) -> Plan:
     # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
     joins = [publish, create] if joining else []
     return Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes, also=[*also, *joins])
+
+
+def _removals(phase: str, chosen: Choice, world: World) -> list[Step]:
+    """Return a step for each worker that is removed, with what its device costs less."""
+    devices = {str(device["hostname"]): device for device in world.devices}
+    nodes = {str(node["name"]) for node in world.nodes}
+    return [
+        _removal(phase, devices[name], reason, has_node=name.lower() in nodes or not world.knows_nodes)
+        for name, reason in chosen.removed.items()
+    ]
+
+
+def _removal(phase: str, device: Mapping[str, Any], reason: str, *, has_node: bool) -> Step:
+    price = price_of(device)
+    return Step(
+        phase=phase,
+        verb="remove",
+        kind="device",
+        object=str(device["hostname"]),
+        detail="drained first" if has_node else "no Node",
+        reason=reason,
+        before={key: device.get(key) for key in ("id", "plan", "metro")},
+        price_per_hour=None if price is None else -price,
+    )

@@ -26,6 +26,7 @@ from ..settings.vlan import OWN_GATEWAYS
 from .capacity import offers
 from .context import Context
 from .findings import Finding, failed, listed, not_checkable, passed, warning
+from .load_balancer import needs_bgp
 
 ORDERING = ("install.yml", "scale.yml", "replace.yml")
 """The playbooks that order machines."""
@@ -197,8 +198,7 @@ def _network(context: Context) -> list[tuple[str, str]]:
             if gateway == "public" and not context.text("vlan_reservation_id") and not existing["ip_reservations"]:
                 topics.append(("addresses", f"{context.text('vlan_gateway_size')} public addresses"))
             topics.append(("gateway", f"{gateway} gateway"))
-    kind = context.text("load_balancer")
-    if (kind == "kube_vip" or (kind == "haproxy" and len(context.groups["load_balancer"]) > 1)) and not existing["ip_reservations"]:
+    if needs_bgp(context) and not existing["ip_reservations"]:
         topics.append(("addresses", "elastic address"))
     return topics
 

@@ -12,7 +12,7 @@ author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns O(equinix_metal.openshift.metal_device_set#module:machines) for machines of the inventory, with every option of a device that a
-    machine has, and nothing else.
+    machine has, and nothing else. The roles of the collection give a further argument, C(boot), which is private.
 positional: options
 options:
   _input:
@@ -27,43 +27,6 @@ options:
   role:
     description: Role of the devices in the cluster, added as a tag C(openshift-role).
     type: str
-  boot:
-    description: For devices that boot over iPXE, where their boot scripts are published. Without it nothing is added.
-    type: dict
-    suboptions:
-      architecture:
-        description: Architecture of machines without a boot profile.
-        type: str
-        required: true
-      ignition_platform:
-        description: C(openshift_ignition_platform). With V(metal) each machine has a boot script of its own, named by its host name, with
-          V(packet) the machines of a boot profile share one.
-        type: str
-        choices: [metal, packet]
-        required: true
-      url:
-        description: Address below which the boot scripts are published.
-        type: str
-        required: true
-      signed:
-        description: Scripts with an address of their own, each a dictionary with C(url).
-        type: dict
-      vlan:
-        description: The VLAN that the machines are in; empty or missing outside of VLANs. Its number, the C(vlan_address) of a machine and
-          the default gateway become tags of the device, which the machine reads from its metadata.
-        type: dict
-        suboptions:
-          vxlan:
-            description: Number of the VLAN.
-            type: int
-            required: true
-          subnet:
-            description: Network of the addresses. As long as it is empty, no tag is added.
-            type: str
-            required: true
-          gateway:
-            description: Default gateway of machines in layer 2. Empty in hybrid mode.
-            type: str
 """
 
 EXAMPLES = r"""

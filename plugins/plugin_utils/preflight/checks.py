@@ -21,13 +21,11 @@ from . import (
     disconnected,
     install_config,
     inventory,
-    job,
     load_balancer,
     metal,
     mirror,
     names,
     networks,
-    nodes,
     plain_network,
     planning,
     plans,
@@ -35,7 +33,6 @@ from . import (
     services,
     settings,
     spot,
-    state_store,
     vlan,
 )
 from .context import Context
@@ -463,7 +460,7 @@ CHECKS: Mapping[str, Check] = {
         advice="run chmod 700 on the folder, or set openshift_directory to another folder",
     ),
     "cluster folder of a job": Check(
-        job.folder,
+        controller.job_folder,
         expected="in a job of AWX, a cluster folder outside the private folder of the job, or a copy of it in object storage, or the"
         " kubeconfig of an installed cluster",
         advice="set openshift_state_store to object_storage, or openshift_directory to a folder below a path that the job's container has"
@@ -471,7 +468,7 @@ CHECKS: Mapping[str, Check] = {
         " openshift_kubeconfig is sufficient",
     ),
     "state store": Check(
-        state_store.settings,
+        controller.state_store,
         expected="openshift_state_store folder; or object_storage with a bucket, or cluster, both with openshift_state_password",
         advice="set openshift_state_bucket to the name of a bucket; docs/recovery.md describes the stores",
     ),
@@ -509,7 +506,7 @@ CHECKS: Mapping[str, Check] = {
         advice="replace a lost machine with replace.yml; restore the number and the names of the hosts in the inventory",
     ),
     "devices of nodes": Check(
-        nodes.devices,
+        controller.node_devices,
         expected="each node of an installed cluster on a device that has its name; the device is known by its id, which the node records",
         advice="restore the names of the devices (docs/day2.md); nothing was ordered or deleted",
     ),
@@ -525,7 +522,7 @@ CHECKS: Mapping[str, Check] = {
         advice="leave openshift_ignition_platform unset",
     ),
     "publishing from a job": Check(
-        job.publishing,
+        publishing.job,
         expected="in a job of AWX, boot files published by a host, since machines do not reach the job's container; or in object storage,"
         " for machines that join a running cluster or with openshift_ignition_platform packet",
         advice="set openshift_publish to host, and openshift_publish_host to a Linux host that both reach (docs/publishing.md); to"

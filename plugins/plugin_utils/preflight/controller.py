@@ -1,10 +1,13 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of the controller and the cluster folder."""
+"""Checks of the controller, the cluster folder and its copy, and the cluster that the folder is for."""
 
 from __future__ import annotations
 
+from ...module_utils.base.kubernetes_objects import device_of_provider_id
+from ...module_utils.base.printable import printable
 from ...module_utils.base.tags import ROLE_TAG
+from ...module_utils.nodes.identity import identify
 from ...module_utils.release.versions import is_release
 from ..cluster_folder.ownership import state_problem
 from .context import Context
@@ -48,6 +51,47 @@ def files(context: Context) -> Finding:
     if not owner:
         return passed("no files yet")
     return passed_if(owner == context.text("metal_project_id"), f"{context.text('directory')} is for project {owner}")
+
+
+NO_JOB = "not a job of AWX"
+STORES = ("folder", "object_storage", "cluster")
+
+
+def job_folder(context: Context) -> Finding:
+    """Return whether the cluster's files outlive the job. Without them the kubeconfig of an installed cluster is lost."""
+    if not context.in_job:
+        return passed(NO_JOB)
+    if not (context.readings.get("controller") or {}).get("in_job_folder"):
+        return passed(f"{context.text('directory')} is not in the job's private folder")
+    if context.text("state_store") == "object_storage":
+        return passed("the cluster folder is saved in object storage (openshift_state_store)")
+    given_variables = context.settings.get("given_variables") or []
+    observed = f"{context.text('directory')} is in the private folder of job {context.text('job')}, which AWX removes at its end"
+    # After the install a kubeconfig is sufficient.
+    return passed(f"{observed}; openshift_kubeconfig is set") if "openshift_kubeconfig" in given_variables else failed(observed)
+
+
+def state_store(context: Context) -> Finding:
+    """Return whether the settings of the state store are complete. The role state_store reads the store itself before preflight."""
+    store = context.text("state_store")
+    if store not in STORES:
+        return failed(f"openshift_state_store is '{store}'", f"set openshift_state_store to {', '.join(STORES[:-1])} or {STORES[-1]}")
+    if store == "folder":
+        return passed(f"{context.text('directory')} alone")
+    if not context.text("state_password"):
+        return failed(
+            f"openshift_state_password is not set, which openshift_state_store={store} requires",
+            "set openshift_state_password in a vault or in a credential of AWX, and keep it: nobody can read the archive without it",
+        )
+    if store == "object_storage":
+        bucket = context.text("state_bucket")
+        return passed(f"bucket {bucket}") if bucket else failed("openshift_state_bucket is not set")
+    if context.is_bootstrapped:
+        return passed("a Secret of the cluster")
+    return warning(
+        f"until the bootstrap is complete, {context.text('directory')} is the only copy of the cluster's keys: a cluster without an API has"
+        " no Secret"
+    )
 
 
 def install(context: Context) -> Finding:
@@ -159,3 +203,23 @@ def control_plane(context: Context) -> Finding:
     advice += [ADDED] if new else []
     advice += [REMOVED] if removed else []
     return failed("; ".join(problems), "; ".join(advice)) if problems else passed("complete")
+
+
+def node_devices(context: Context) -> Finding:
+    """Return whether each device has the name of its Node. Another device would be ordered for a renamed one, which would be deleted."""
+    reading = context.readings.get("kubeconfig") or {}
+    nodes = reading.get("nodes")
+    if nodes is None:
+        return not_checkable("the nodes of the cluster cannot be read") if reading else passed("no cluster is installed yet")
+    identities = identify(nodes, context.devices)
+    if identities.renamed:
+        return failed("; ".join(problem.text for problem in identities.renamed))
+    on_devices = [(node, device) for node in nodes if (device := identities.device_of(node["name"])) is not None]
+    foreign = [
+        f"{node['name']} ({printable(node['provider_id'])})"
+        for node, device in on_devices
+        if node.get("provider_id") and device_of_provider_id(str(node["provider_id"])) != device.id
+    ]
+    if foreign:
+        return warning(f"nodes whose providerID is not that of their device, which cannot be changed: {listed(foreign)}")
+    return passed(f"{counted(len(on_devices), 'node')} on devices of their names")

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from ..boot.files import METADATA_HOST, PACKET
 from .context import NAME, Context
-from .findings import Finding, failed, listed, not_checkable, passed, passed_if
+from .controller import NO_JOB
+from .findings import Finding, failed, listed, not_checkable, passed, passed_if, warning
 
 PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")]
 """RFC 1918, RFC 6598, RFC 4193."""
@@ -124,3 +125,18 @@ def ports(context: Context) -> Finding:
     if taken and not reading.get("own"):
         return failed(f"another program listens on {listed(taken)} at {where}")
     return passed(f"{listed(ports)}: used by the boot file server of this cluster" if taken else f"{listed(ports)}: free")
+
+
+def job(context: Context) -> Finding:
+    """Return whether the boot files are published by a server that machines reach and that outlives the job."""
+    if not context.in_job:
+        return passed(NO_JOB)
+    method = context.text("publish")
+    if method != "controller":
+        return passed(f"published by {method}")
+    if context.is_bootstrapped and not context.machines_to_order:
+        return passed("no machines to order, so nothing is published")
+    return warning(
+        f"the boot files are published by a server in the container of job {context.text('job')}: machines reach its ports only if the "
+        "container has the network of its node, and the server ends with the job"
+    )

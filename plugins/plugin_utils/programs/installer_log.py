@@ -9,7 +9,7 @@ before this module has redacted it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,16 +38,12 @@ class InstallerLog:
 def read(stderr: str, install_config: Mapping[str, Any]) -> InstallerLog:
     """Return errors and warnings without the secrets of the install-config that the installer read."""
     redactor = Redactor(secrets_of_settings([install_config]))
-    entries = list(_entries(stderr))
+    entries = [(entry["level"], entry["text"].strip()) for entry in _ENTRY.finditer(stderr)]
     errors = [text for level, text in entries if level in ("error", "fatal")]
     # A Go program that panics, or a program that is no installer.
     errors = errors or [line.strip() for line in _ENTRY.sub("", stderr).splitlines() if line.strip()][:3]
     warnings = [text for level, text in entries if level == "warning" and not text.startswith(EXPECTED)]
     return InstallerLog(_shown(" ".join(errors), redactor), list(dict.fromkeys(_shown(text, redactor) for text in warnings)))
-
-
-def _entries(stderr: str) -> Iterator[tuple[str, str]]:
-    yield from ((entry["level"], entry["text"].strip()) for entry in _ENTRY.finditer(stderr))
 
 
 def _shown(text: str, redactor: Redactor) -> str:

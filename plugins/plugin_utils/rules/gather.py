@@ -30,18 +30,8 @@ REPORT = ("title", "cluster", "task", "action", "object", "items", "reasons", "a
 RESULT = ("msg", "rc", "waiting", "failed_machines")
 FAILURE = ("type", "method", "path", "status", "errors", "request_id")
 OBJECT = (
-    "id",
-    "hostname",
-    "name",
-    "role",
-    "state",
-    "plan",
-    "metro",
-    "address",
-    "vxlan",
-    "created_at",
-    "termination_time",
-    "price_per_hour",
+    *("id", "hostname", "name", "role", "state", "plan", "metro", "address", "vxlan"),
+    *("created_at", "termination_time", "price_per_hour"),
 )
 DEVICE = (
     *("id", "hostname", "state", "plan", "metro", "operating_system", "created_at", "addresses", "billing_cycle", "locked"),
@@ -51,8 +41,6 @@ EVENT = ("created_at", "type", "body", "state", "device_id")
 CLUSTER = ("msg", "api_answers", "kube_version", "cluster_id", "cluster_version", "reached", "waiting", "operators", "skipped_nodes")
 VERDICT = ("name", "signer", "node", "verdict", "reason")
 REFUSED = ("name", "signer", "node", "requestor", "reason")
-
-
 SECRET_VARIABLES = (
     *("metal_api_token", "openshift_dns_key_secret", "openshift_metallb_password", "openshift_publish_access_key"),
     *("openshift_publish_secret_key", "openshift_publish_session_token", "openshift_pull_secret", "openshift_state_password"),

@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,20 @@ from .controller import metadata
 Reading = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class _Reader:
+    """Calls the functions of ``_info`` modules with the defaults of their options. The reading of a failed request is its error."""
+
+    client: MetalClient
+    settings: Mapping[str, Any]
+
+    def __call__(self, find: Callable[[MetalClient, Mapping[str, Any]], Reading], options: Options, **overrides: Any) -> Reading:
+        try:
+            return find(self.client, {**defaults_of(options), "project_id": str(self.settings["metal_project_id"]), **overrides})
+        except CollectionError as problem:
+            return _failure(problem)
+
+
 def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
     """Return the readings by name, and ``clock``: the time of the Metal API and the controller's. Empty if settings are missing."""
     if not Context(settings, {}).has_metal_settings:
@@ -57,52 +72,48 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
         probe = client_of(settings, retries=int(settings["metal_api_retries"]))
     except CollectionError as problem:
         return {"project": _failure(problem)}
-    readings = {"project": _read(probe, find_projects, PROJECT_INFO_OPTIONS, settings)}
+    readings = {"project": _Reader(probe, settings)(find_projects, PROJECT_INFO_OPTIONS)}
     if probe.reported_time:
         date, now = probe.reported_time
         readings["clock"] = {"date": date, "now": now}
     if "project" not in readings["project"]:
         return readings
 
-    client = client_of(settings)
-    readings |= _devices(client, settings, has_quota=bool(readings["project"]["project"]["max_devices"]))
+    read = _Reader(client_of(settings), settings)
+    readings |= _devices(read, has_quota=bool(readings["project"]["project"]["max_devices"]))
     if not metadata(str(settings["directory"])) or readings["devices"].get("devices") == []:
         # Without files of an install, every object with the ownership tag of this cluster is of another owner. Without devices an
         # earlier run may have created the network, which the plan has to know.
         cluster = f"{settings['cluster_name']}.{settings['base_domain']}"
-        readings["belongings"] = _read(client, find_clusters, CLUSTER_INFO_OPTIONS, settings, names=[cluster])
+        readings["belongings"] = read(find_clusters, CLUSTER_INFO_OPTIONS, names=[cluster])
         # An install holds the lock while it is checked.
         readings["own_run"] = {"id": Holder.here(find_play().main, cluster, operation="").run}
-    readings |= _network(client, Context(settings, readings))
+    readings |= _network(read, Context(settings, readings))
     pending = Context(settings, readings).machines_to_order
     if not pending:
         return readings
 
     with ThreadPoolExecutor() as pool:
         requests = {
-            "plans": pool.submit(_read, client, metal_catalogue.plans, metal_catalogue.PLAN_OPTIONS, settings),
-            "metros": pool.submit(_read, client, metal_catalogue.metros, metal_catalogue.METRO_OPTIONS, settings),
-            "operating_systems": pool.submit(
-                _read, client, metal_catalogue.operating_systems, metal_catalogue.OPERATING_SYSTEM_OPTIONS, settings
-            ),
-            "private_blocks": pool.submit(
-                _read, client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, types=["private_ipv4"]
-            ),
+            "plans": pool.submit(read, metal_catalogue.plans, metal_catalogue.PLAN_OPTIONS),
+            "metros": pool.submit(read, metal_catalogue.metros, metal_catalogue.METRO_OPTIONS),
+            "operating_systems": pool.submit(read, metal_catalogue.operating_systems, metal_catalogue.OPERATING_SYSTEM_OPTIONS),
+            "private_blocks": pool.submit(read, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, types=["private_ipv4"]),
         }
         if any(machine.get("hardware_reservation_id") for machine in pending):
-            requests["reservations"] = pool.submit(_read, client, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS, settings)
+            requests["reservations"] = pool.submit(read, find_hardware_reservations, HARDWARE_RESERVATION_INFO_OPTIONS)
         if any(orders_all_keys(machine) for machine in pending):
-            requests["ssh_keys"] = pool.submit(_read, client, _ssh_keys, SSH_KEY_INFO_OPTIONS, settings)
+            requests["ssh_keys"] = pool.submit(read, _ssh_keys, SSH_KEY_INFO_OPTIONS)
         if plain_network.depends_on(Context(settings, readings)):
-            requests["facilities"] = pool.submit(_read, client, _facilities, Options(), settings)
+            requests["facilities"] = pool.submit(read, _facilities, Options())
         if any(is_spot(machine) for machine in pending):
-            requests["spot_prices"] = pool.submit(_read, client, spot_prices, SPOT_PRICE_OPTIONS, settings)
+            requests["spot_prices"] = pool.submit(read, spot_prices, SPOT_PRICE_OPTIONS)
     readings |= {name: answer.result() for name, answer in requests.items()}
     if "plans" in readings["plans"] and "metros" in readings["metros"]:
-        readings["capacity"] = _capacity(client, Context(settings, readings).capacity_questions())
+        readings["capacity"] = read(_capacity, Options(), servers=Context(settings, readings).capacity_questions())
         context = Context(settings, readings)
         if "servers" in readings["capacity"] and context.choose_places()[1]:
-            readings["capacity"] = _capacity(client, context.capacity_questions(every=True))
+            readings["capacity"] = read(_capacity, Options(), servers=context.capacity_questions(every=True))
     return readings
 
 
@@ -111,13 +122,13 @@ def collect_owned(settings: Mapping[str, Any]) -> dict[str, Reading]:
     if not Context(settings, {}).has_metal_settings:
         return {"devices": {"msg": "the URL, the token or the project of the Metal API is not set"}}
     try:
-        client = client_of(settings, retries=int(settings["metal_api_retries"]))
+        read = _Reader(client_of(settings, retries=int(settings["metal_api_retries"])), settings)
     except CollectionError as problem:
         return {"devices": _failure(problem)}
-    readings = _devices(client, settings, has_quota=False)
+    readings = _devices(read, has_quota=False)
     if "devices" in readings["devices"]:
-        readings |= _elastic(client, Context(settings, readings))
-        readings["locks"] = _read(client, _find_locks, Options(), settings, cluster=Context(settings, {}).cluster)
+        readings |= _elastic(read, Context(settings, readings))
+        readings["locks"] = read(_find_locks, Options(), cluster=Context(settings, {}).cluster)
     return readings
 
 
@@ -131,7 +142,7 @@ def collect_others(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> 
     known = {str(device["id"]) for device in devices}
     if all(node["control_plane"] or node["device_id"] in known for node in nodes):
         return {}
-    listing = _read(client_of(settings), find_devices, DEVICE_INFO_OPTIONS, settings)
+    listing = _Reader(client_of(settings), settings)(find_devices, DEVICE_INFO_OPTIONS)
     if "devices" not in listing:
         return {"others": listing}
     return {
@@ -147,49 +158,50 @@ def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
     return {"locks": [{**lock_of_network(network).result(), "project_id": params["project_id"]} for network in locks]}
 
 
-def _elastic(client: MetalClient, context: Context) -> dict[str, Reading]:
+def _elastic(read: _Reader, context: Context) -> dict[str, Reading]:
     if context.text("load_balancer") not in ("haproxy", "kube_vip") or not context.settings.get("bootstrap_over"):
         return {}
     tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
-    reservations = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, context.settings, types=["public_ipv4"], tags=tags)
+    reservations = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, types=["public_ipv4"], tags=tags)
     return {"elastic": reservations}
 
 
-def _network(client: MetalClient, context: Context) -> dict[str, Reading]:
+def _network(read: _Reader, context: Context) -> dict[str, Reading]:
     """Return the existing objects that the VLAN, MetalLB and devices use, and the project's BGP configuration if the cluster speaks BGP."""
     settings, readings = context.settings, dict[str, Reading]()
     if settings.get("machine_network") == "vlan":
-        readings |= _existing_network(client, settings)
+        readings |= _existing_network(read)
     if settings.get("metallb") and settings.get("metallb_reservation"):
         identities = [str(settings["metallb_reservation"])]
-        readings["metallb_block"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=identities)
+        readings["metallb_block"] = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, ids=identities)
     if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
-        readings["device_blocks"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=blocks)
-    readings |= _elastic(client, context)
+        readings["device_blocks"] = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, ids=blocks)
+    readings |= _elastic(read, context)
     if settings.get("metallb") or needs_bgp(context):
-        readings["bgp"] = _read(client, find_bgp, BGP_INFO_OPTIONS, settings)
+        readings["bgp"] = read(find_bgp, BGP_INFO_OPTIONS)
     return readings
 
 
-def _existing_network(client: MetalClient, settings: Mapping[str, Any]) -> dict[str, Reading]:
+def _existing_network(read: _Reader) -> dict[str, Reading]:
     """Return the VLAN, the Metal gateway and the IP reservation that the settings give by id."""
-    readings: dict[str, Reading] = {}
+    settings, readings = read.settings, dict[str, Reading]()
     if settings.get("vlan_id"):
-        readings["vlan"] = _read(client, find_vlans, VLAN_INFO_OPTIONS, settings, ids=[str(settings["vlan_id"])])
+        readings["vlan"] = read(find_vlans, VLAN_INFO_OPTIONS, ids=[str(settings["vlan_id"])])
     gateway, block = str(settings.get("vlan_gateway") or ""), str(settings.get("vlan_reservation_id") or "")
     if gateway_kind(gateway) == "id":
-        readings["vlan_gateway"] = _read(client, find_gateways, GATEWAY_INFO_OPTIONS, settings, ids=[gateway])
+        readings["vlan_gateway"] = read(find_gateways, GATEWAY_INFO_OPTIONS, ids=[gateway])
     if block:
-        readings["vlan_reservation"] = _read(client, find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, settings, ids=[block])
+        readings["vlan_reservation"] = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, ids=[block])
     return readings
 
 
-def _devices(client: MetalClient, settings: Mapping[str, Any], *, has_quota: bool) -> dict[str, Reading]:
+def _devices(read: _Reader, *, has_quota: bool) -> dict[str, Reading]:
     """Return the cluster's devices; for a project with a quota also the number of all its devices by plan."""
+    settings = read.settings
     tag = f"{CLUSTER_TAG}{settings['cluster_name']}.{settings['base_domain']}"
     machines = {str(machine["hostname"]): machine for group in settings["machines"].values() for machine in group}
     find = partial(find_devices, result=partial(_comparable, machines=machines))
-    listing = _read(client, find, DEVICE_INFO_OPTIONS, settings, tags=[] if has_quota else [tag])
+    listing = read(find, DEVICE_INFO_OPTIONS, tags=[] if has_quota else [tag])
     if not has_quota or "devices" not in listing:
         return {"devices": listing}
     return {
@@ -225,19 +237,6 @@ def defaults_of(options: Options) -> dict[str, Any]:
     return {name: option.get("default") for name, option in options.argument_spec.items()}
 
 
-def _read(
-    client: MetalClient,
-    find: Callable[[MetalClient, Mapping[str, Any]], dict[str, Any]],
-    options: Options,
-    settings: Mapping[str, Any],
-    **overrides: Any,
-) -> Reading:
-    try:
-        return find(client, {**defaults_of(options), "project_id": str(settings["metal_project_id"]), **overrides})
-    except CollectionError as problem:
-        return _failure(problem)
-
-
 def _ssh_keys(client: MetalClient, params: Mapping[str, Any]) -> Reading:
     """Return the numbers of SSH keys that a device gets without further options, as far as the token reads them, and of members."""
     project = len(find_ssh_keys(client, {**params, "owner": "project"})["ssh_keys"])
@@ -251,11 +250,8 @@ def _facilities(client: MetalClient, _params: Mapping[str, Any]) -> Reading:
     return {"facilities": client.read_list("facilities", "facilities", doing="list the facilities")}
 
 
-def _capacity(client: MetalClient, servers: list[dict[str, Any]]) -> Reading:
-    try:
-        return {"servers": ask_capacity(client, servers)}
-    except CollectionError as problem:
-        return _failure(problem)
+def _capacity(client: MetalClient, params: Mapping[str, Any]) -> Reading:
+    return {"servers": ask_capacity(client, params["servers"])}
 
 
 def _failure(problem: CollectionError) -> Reading:

@@ -197,7 +197,7 @@ def template(variable: Variable, role: str) -> str:
     if not text:
         text = variable.name if variable.required else f"{variable.name} | default({_jinja(variable.default)})"
     if role == "validate":  # where a required variable that is not set, and a file that cannot be read, are reported by a check
-        text = re.sub(r"(file_text\('\w+')\)", r"\1, strict=false)", text)
+        text = re.sub(r"(folders\.file_text', '\w+')\)", r"\1, strict=false)", text)
         required = "|".join(name for name, each in VARIABLES.items() if each.required)
         text = f"{text} | default('')" if variable.required else re.sub(rf"\b({required})\b(?! \| default)", r"(\1 | default(''))", text)
     return text if "{{" in text else f"{{{{ {text} }}}}"

@@ -7,13 +7,24 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
+from typing import Any
 
 from ansible import constants
 
+from ...module_utils.base.errors import CollectionError
 from ..cluster_folder import folders
 from ..cluster_folder.kubeconfig import kubeconfig_text
+from ..settings.file_text import file_text as text_of
 
-__all__ = ["clusters_directory", "installer_cache", "is_private_file", "kubeconfig_text", "run_directory"]
+__all__ = [
+    "cluster_directory",
+    "clusters_directory",
+    "file_text",
+    "installer_cache",
+    "is_private_file",
+    "kubeconfig_text",
+    "run_directory",
+]
 
 INSTALLERS = "equinix_metal.openshift/installers"
 MODE = 0o600
@@ -22,6 +33,27 @@ MODE = 0o600
 def clusters_directory(directory: str) -> str:
     """Return the folder with the folders of all clusters: the given one, else ``clusters`` beside the ansible.cfg in use."""
     return str(folders.clusters_directory(str(directory or ""), constants.CONFIG_FILE, Path.cwd(), Path.home()))
+
+
+def cluster_directory(directory: str, name: str, domain: str, clusters: str = "") -> str:
+    """Return the folder of a cluster's files as an absolute path: the given one, else ``<name>.<domain>`` in the folder of all clusters."""
+    current, home = Path.cwd(), Path.home()
+    beside = folders.clusters_directory(str(clusters or ""), constants.CONFIG_FILE, current, home)
+    return str(folders.cluster_directory(str(directory or ""), f"{name}.{domain}", beside, current, home))
+
+
+def file_text(value: Any, variable: str, strict: bool = True) -> Any:
+    """Return the text of a variable that can be a text or the path of a file with it. Values that are no text are returned for the checks
+    of their types; without ``strict`` also the path of a file that cannot be read.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return text_of(value, variable)
+    except CollectionError:
+        if strict:
+            raise
+        return value
 
 
 def run_directory(name: str) -> str:

@@ -111,14 +111,15 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "raw",
             "Pull secret, a JSON text, or the path of its file on the controller. Optional with O(openshift_distribution=okd).",
             default="",
-            expression="openshift_pull_secret | default('') | equinix_metal.openshift.file_text('openshift_pull_secret')",
+            expression="openshift_pull_secret | default('') | equinix_metal.openshift.rule('folders.file_text', 'openshift_pull_secret')",
             no_log=True,
             read_by=("ignition_pull_secret", PREFLIGHT),
         ),
         string(
             "openshift_ssh_public_key",
             "Public SSH key for the user C(core), or the path of its file on the controller.",
-            expression="openshift_ssh_public_key | default('') | equinix_metal.openshift.file_text('openshift_ssh_public_key')",
+            expression="openshift_ssh_public_key | default('') "
+            "| equinix_metal.openshift.rule('folders.file_text', 'openshift_ssh_public_key')",
             no_log=False,
             read_by=("ignition_ssh_public_key", PREFLIGHT),
         ),
@@ -167,7 +168,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_trust_bundle",
             "CA certificates that the nodes trust in addition to the usual ones, in PEM format, or the path of their file on the "
             "controller.",
-            expression="openshift_trust_bundle | default('') | equinix_metal.openshift.file_text('openshift_trust_bundle')",
+            expression="openshift_trust_bundle | default('') | equinix_metal.openshift.rule('folders.file_text', 'openshift_trust_bundle')",
             read_by=("ignition_trust_bundle", PREFLIGHT),
         ),
         dictionaries(
@@ -216,8 +217,9 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         string(
             "openshift_directory",
             "Folder of the cluster's files on the controller. It contains secrets and is accessible to its owner only.",
-            expression="ignition_check_directory | default(openshift_directory | default('')) | equinix_metal.openshift.cluster_directory("
-            "openshift_cluster_name | default(''), openshift_base_domain | default(''), openshift_clusters_directory | default(''))",
+            expression="ignition_check_directory | default(openshift_directory | default('')) "
+            "| equinix_metal.openshift.rule('folders.cluster_directory', openshift_cluster_name | default(''), "
+            "openshift_base_domain | default(''), openshift_clusters_directory | default(''))",
             computed="`<name>.<domain>` in `openshift_clusters_directory`",
             read_by=(
                 *("dns_directory", "ignition_directory", "provision_directory", "boot_files_directory", "csr_approval_directory"),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_directory import cluster_directory
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.cluster_folder.folders import clusters_directory, kept_place
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import cluster_directory
 
 HOME, HERE = Path("/home/user"), Path("/srv/elsewhere")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.file_text import file_text
-from ansible_collections.equinix_metal.openshift.plugins.filter.manifests import manifests
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import user_manifests as manifests
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import file_text
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
 
@@ -25,7 +25,7 @@ def test_a_path_is_the_text_of_its_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_missing_file_names_both_ways() -> None:
-    with pytest.raises(AnsibleFilterError) as problem:
+    with pytest.raises(CollectionError) as problem:
         file_text("/run/no/ca.pem", "openshift_trust_bundle")
     assert "openshift_trust_bundle: the file /run/no/ca.pem cannot be read on the controller: No such file" in str(problem.value)
     assert "Set openshift_trust_bundle to the path of an existing file, or to the text itself" in str(problem.value)
@@ -46,7 +46,7 @@ def test_a_manifest_can_be_a_text() -> None:
     found = manifests([GOOD, '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}}'])
     assert [each["name"] for each in found] == ["manifest-01.yml", "manifest-02.yml"]
     assert found[0]["content"] == GOOD
-    with pytest.raises(AnsibleFilterError, match=r"manifest-01.yml: has no metadata.name"):
+    with pytest.raises(CollectionError, match=r"manifest-01.yml: has no metadata.name"):
         manifests(["apiVersion: v1\nkind: ConfigMap\n"])
-    with pytest.raises(AnsibleFilterError, match="is a path on the controller, or the text itself"):
+    with pytest.raises(CollectionError, match="is a path on the controller, or the text itself"):
         manifests(["/run/no/manifest.yml"])

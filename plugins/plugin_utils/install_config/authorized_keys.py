@@ -14,11 +14,8 @@ from dataclasses import dataclass
 
 OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
 """What stands before a key: options with commas between them, whose values may have blanks in quotes (sshd(8))."""
+KINDS = re.compile(r"ssh-(rsa|dss|ed25519)|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com")
 CERTIFICATE = "-cert-v01@openssh.com"
-CURVES = {"nistp256": 65, "nistp384": 97, "nistp521": 133}
-"""Length of a point by the name of its curve."""
-NUMBERS = {"ssh-rsa": 2, "ssh-dss": 4}
-"""Of how many numbers a key consists."""
 
 
 @dataclass(frozen=True)
@@ -57,37 +54,19 @@ def _line(number: int, line: str) -> Line:
 def _kind(encoded: str) -> str:
     """Return the kind of a key in base64, or nothing when it is none or not whole (RFC 4253, 6.6)."""
     try:
-        name, rest = _string(base64.b64decode(encoded, validate=True))
-        kind = name.decode("ascii")
+        strings = _strings(base64.b64decode(encoded, validate=True))
+        kind = next(strings, b"").decode("ascii")
         # A certificate of a key has numbers without a length: its content is not read.
-        return kind if kind.endswith(CERTIFICATE) or _is_whole(kind, list(_strings(rest))) else ""
+        return kind if kind.endswith(CERTIFICATE) or (KINDS.fullmatch(kind) and list(strings)) else ""
     except ValueError:
         return ""
 
 
-def _string(blob: bytes) -> tuple[bytes, bytes]:
-    """Return the first string of a key, after its length, and the rest. Raises ValueError when it is cut off."""
-    length = int.from_bytes(blob[:4], "big")
-    if len(blob) < 4 + length or len(blob) < 4:
-        raise ValueError("cut off")
-    return blob[4 : 4 + length], blob[4 + length :]
-
-
 def _strings(blob: bytes) -> Iterator[bytes]:
+    """Yield the strings of a key, each after its length. Raises ValueError when one is cut off."""
     while blob:
-        part, blob = _string(blob)
-        yield part
-
-
-def _is_whole(kind: str, parts: list[bytes]) -> bool:
-    sizes = [len(part) for part in parts]
-    if kind in NUMBERS:
-        return len(parts) == NUMBERS[kind] and all(sizes)
-    # Keys on hardware have the name of their application at their end.
-    hardware = kind.startswith("sk-")
-    if kind in ("ssh-ed25519", "sk-ssh-ed25519@openssh.com"):
-        return sizes[:1] == [32] and len(parts) == 1 + hardware
-    curve = re.fullmatch(r"(?:sk-)?ecdsa-sha2-(nistp\d+)(?:@openssh\.com)?", kind)
-    if curve is None or curve[1] not in CURVES:
-        return False
-    return parts[:1] == [curve[1].encode()] and sizes[1:2] == [CURVES[curve[1]]] and len(parts) == 2 + hardware
+        end = 4 + int.from_bytes(blob[:4], "big")
+        if len(blob) < end:
+            raise ValueError("cut off")
+        yield blob[4:end]
+        blob = blob[end:]

@@ -8,7 +8,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from ...module_utils.base.json_objects import mapping, text
@@ -66,9 +66,4 @@ def annotated_validity(secret: Mapping[str, Any]) -> Validity | None:
 
 
 def _validity(certificate: Any) -> Validity:
-    # Before release 42 of the library, times have no zone.
-    moments = (
-        getattr(certificate, f"{name}_utc", None) or getattr(certificate, name).replace(tzinfo=UTC)
-        for name in ("not_valid_before", "not_valid_after")
-    )
-    return Validity(*moments)
+    return Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc)

@@ -40,6 +40,7 @@ GIGABYTES = {"GB": 1, "GIB": 1, "G": 1, "TB": 1000, "TIB": 1000, "T": 1000, "MB"
 SHARED = "control_plane"
 """The group whose default plan the bootstrap machine has, too."""
 IPXE = "custom_ipxe"
+"""The operating system of nodes: it runs the iPXE script that boots CoreOS."""
 
 
 def size_of(plan: Mapping[str, Any]) -> tuple[float | None, float | None, float | None]:

@@ -12,11 +12,10 @@ from ...module_utils.machines.set import MACHINE_OPTIONS
 from ..boot.files import PACKET
 from ..boot.pointer import ROLES_OF_NODES, machine_pointer
 from ..settings.vlan import address_in
+from .default_plans import IPXE
 
 ORDER_OPTIONS = frozenset(MACHINE_OPTIONS)
 """What of a machine is sent with its order: every option that ``metal_device_set`` has for one machine, and nothing else."""
-
-IPXE = "custom_ipxe"
 
 
 def device_orders(

@@ -11,12 +11,10 @@ from typing import Any
 from ...module_utils.base.json_objects import mappings
 from ...module_utils.base.times import time_of, timestamp
 from ...module_utils.metal.ip_reservation import unusable
+from ..machines.default_plans import IPXE
 from .context import Context, Machine
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if, warning
 from .spot import is_true
-
-NODE_SYSTEM = "custom_ipxe"
-"""The operating system that runs the iPXE script that boots CoreOS."""
 
 
 def addresses(context: Context) -> Finding:
@@ -92,8 +90,8 @@ def options(context: Context) -> Finding:
     problems, terminations = [], []
     for machine in context.machines_to_order:
         name, role = machine["hostname"], machine.get("role")
-        system = machine.get("operating_system") or NODE_SYSTEM
-        if role != "load-balancer" and system != NODE_SYSTEM:
+        system = machine.get("operating_system") or IPXE
+        if role != "load-balancer" and system != IPXE:
             problems.append(f"{name} has metal_operating_system {system}, which does not boot CoreOS")
         if role == "bootstrap" and is_true(machine.get("locked")) and not context.text("bootstrap_becomes"):
             problems.append(f"{name} has metal_locked, so it cannot be deleted when bootstrap is complete")

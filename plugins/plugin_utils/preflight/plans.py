@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...module_utils.metal.catalogue import architecture_of
-from ..machines.default_plans import SIZES, Needs, size_of
+from ..machines.default_plans import IPXE, SIZES, Needs, size_of
 from .context import Context, Machine
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if
 
@@ -94,7 +94,7 @@ def operating_systems(context: Context) -> Finding:
     problems = []
     for machine in context.machines_to_order:
         slug = context.text("load_balancer_operating_system") if machine.get("role") == "load-balancer" else machine.get("operating_system")
-        slug = slug or "custom_ipxe"
+        slug = slug or IPXE
         if slug not in systems:
             problems.append(f"the Metal API has no {slug}")
         elif on := systems[slug].get("provisionable_on"):

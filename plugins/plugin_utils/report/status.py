@@ -23,6 +23,7 @@ from ...module_utils.joining.csr import Verdict
 from ...module_utils.metal.objects import DELETING_STATES
 from ...module_utils.nodes.addresses import node_address
 from ...module_utils.nodes.identity import Renamed, identify
+from ..boot.pointer import ROLES_OF_NODES
 from ..plan.drift import PLACES
 from ..plan.step import Plan, Step, total
 from ..plan.world import price_of
@@ -40,7 +41,6 @@ GROUPS: Mapping[str, tuple[str, str, str]] = {
 """The groups of findings, in the order of the report: heading, and words for one and for several findings."""
 
 LINE = 600
-NODE_ROLES = ("control-plane", "worker")
 USED_LIFETIME = 10
 """A certificate that is rotated has its successor before nine tenths of its lifetime are over: kubelets renew after 70 to 90 percent,
 operators after 50 to 80."""
@@ -297,7 +297,7 @@ class Joined:
 
     def _of_node(self, *, knows_devices: bool, now: datetime) -> Iterator[Finding]:
         node, device, desired = self.node, self.device, self.desired
-        if self.role not in NODE_ROLES:
+        if self.role not in ROLES_OF_NODES:
             return
         if node is None:
             if desired is not None and device is None and knows_devices:

@@ -19,6 +19,7 @@ from ...module_utils.base.printable import printable
 from ...module_utils.metal.objects import DELETING_STATES
 from ...module_utils.nodes.identity import identify
 from ..actions.phases import elapsed
+from ..boot.pointer import ROLES_OF_NODES
 from ..preflight.findings import counted
 from .commands import Caller
 from .rows import columns, continued, price, rows
@@ -27,7 +28,6 @@ SHOWN_NODES = 20
 """Nodes to list, those that are not Ready first; the others are counted."""
 SHOWN_WAITING = 8
 LONGEST = 500
-NODE_ROLES = ("control-plane", "worker")
 HEAD = ("NODE", "ROLES", "STATUS", "VERSION")
 
 Data = Mapping[str, Any]
@@ -90,7 +90,7 @@ def unjoined(state: Any, belongings: Any, pending: Collection[str] = ()) -> list
     for device in devices:
         hostname = str(device.get("hostname") or "").lower()
         name = identities.node_of(str(device["id"]))
-        if device.get("role") not in NODE_ROLES or (name or hostname) in pending:
+        if device.get("role") not in ROLES_OF_NODES or (name or hostname) in pending:
             continue
         if not name:
             texts.append(f"device {device['id']} ({hostname or 'without a name'}, {device.get('state')}) has no Node")

@@ -82,11 +82,10 @@ def address_in(subnet: str, address: str) -> str:
     """
     if not address.isdecimal():
         return str(IPv4Address(address))
-    return str(IPv4Network(subnet)[int(address)]) if int(address) < IPv4Network(subnet).num_addresses else _beyond(subnet, address)
-
-
-def _beyond(subnet: str, address: str) -> str:
-    raise ValueError(f"{subnet} has no address of the number {address}")
+    try:
+        return str(IPv4Network(subnet)[int(address)])
+    except IndexError:
+        raise ValueError(f"{subnet} has no address of the number {address}") from None
 
 
 def _address(text: str) -> IPv4Address | None:

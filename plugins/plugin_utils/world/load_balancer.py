@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from ...module_utils.base.tags import ROLE_TAG
+from ..preflight.load_balancer import API_PORT, MACHINE_CONFIG_PORT
 
-API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 APPS_PORTS = (443, 80)
 FOREIGN_API_PORTS = (API_PORT, MACHINE_CONFIG_PORT)
 """Ports of a load balancer of another owner. Devices of the cluster close the second one to the controller."""

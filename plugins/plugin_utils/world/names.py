@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import secrets
 import socket
-import traceback
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 
 from ...module_utils.base.errors import CollectionError
-from ...module_utils.clients.dns import DNSClient
+from ...module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient
 from ...module_utils.cluster.dns import ownership_name, to_read
 from ...module_utils.frame.dns import PROVIDERS
 
-LIBRARY_ERROR: str | None = None
-try:
+if DNSPYTHON_IMPORT_ERROR is None:
     import dns.exception
     import dns.message
     import dns.name
@@ -31,8 +29,6 @@ try:
     import dns.tsig
     import dns.tsigkeyring
     import dns.update
-except ImportError:  # reported by collect()
-    LIBRARY_ERROR = traceback.format_exc()
 
 APPS = "validate.apps"
 """A name below the wildcard, like that of a route."""
@@ -49,8 +45,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name);
     ``wildcard`` (at: the server that was queried, name: one that nobody has, addresses: of that name, problem: why there was no answer).
     """
-    if LIBRARY_ERROR is not None:
-        raise AnsibleLookupError(f"The Python library dnspython is not installed on the controller: {LIBRARY_ERROR}")
+    if DNSPYTHON_IMPORT_ERROR is not None:
+        raise AnsibleLookupError(f"The Python library dnspython is not installed on the controller: {DNSPYTHON_IMPORT_ERROR}")
     readings = collect_records(settings, tries_update=True)
     if _is_configured(settings) and "records" not in readings:
         return readings
@@ -78,7 +74,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def collect_records(settings: Mapping[str, Any], *, tries_update: bool = False) -> dict[str, Any]:
     """Return the readings ``dns`` and ``records`` alone. ``tries_update``: send an update that changes nothing to a server, too."""
-    if LIBRARY_ERROR is not None:
+    if DNSPYTHON_IMPORT_ERROR is not None:
         return {"dns": {"msg": "the Python library dnspython is not installed on the controller"}}
     if settings["dns_provider"] in PROVIDERS and settings["dns_provider"] != "rfc2136":
         return _of_service(settings)

@@ -32,6 +32,7 @@ from ...module_utils.nodes.node import node_rows, read_node
 from ...module_utils.nodes.state import NodeState, node_state
 from ..machines.node_settings import settable
 from ..preflight.context import Context
+from ..preflight.load_balancer import MACHINE_CONFIG_PORT
 from . import cluster, controller, metal, names
 from .certificates import Validity, annotated_validity, validity_of_der, validity_of_pem, validity_of_request
 
@@ -43,7 +44,7 @@ SIGNER_NAMESPACES = (
 )
 """Namespaces with the Secrets of the cluster's signers, and of the machine config server."""
 
-MACHINE_CONFIG_PORT, KUBELET_PORT = 22623, 10250
+KUBELET_PORT = 10250
 READ_SECONDS = 4.0
 """Seconds for the certificates of all servers: five hundred kubelets answer in two."""
 

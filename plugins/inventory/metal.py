@@ -192,6 +192,7 @@ from ..module_utils.clients.metal import COLLECTION_VERSION, LIBRARY_ERROR, Meta
 from ..module_utils.machines.device import device_result
 from ..module_utils.machines.operation import without_operation_tags
 from ..module_utils.metal.objects import DELETING_STATES, filter_tag
+from ..plugin_utils.settings.variables import REFUSED_DEVICE_OPTIONS, VARIABLES
 
 try:
     import jmespath
@@ -211,25 +212,7 @@ except ImportError:
 Variables = dict[str, Any]
 Warn = Callable[[str], None]
 
-DESIRED = frozenset(
-    {
-        "plan",
-        "metro",
-        "tags",
-        "operating_system",
-        "billing_cycle",
-        "description",
-        "hardware_reservation_id",
-        "ip_addresses",
-        "locked",
-        "project_id",
-        "termination_time",
-        "spot_instance",
-        "spot_price_max",
-        "always_pxe",
-        "ipxe_script_url",
-    }
-)
+DESIRED = frozenset(name.removeprefix("metal_") for name in VARIABLES) | REFUSED_DEVICE_OPTIONS.keys()
 """Variables whose names with the default prefix are also settings of a desired machine, or would be refused as one."""
 
 EXCLUDED = ("facility", "provisioning_events")

@@ -13,6 +13,7 @@ from ...module_utils.machines.placement import metros_of
 from ...module_utils.metal.gateway import SUBNET_SIZES
 from ...module_utils.metal.ip_reservation import unusable
 from ..settings.networks import is_within, parse_network
+from ..settings.variables import VARIABLES
 from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, gateway_subnet
 from .context import Context, is_placement
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed
@@ -113,14 +114,8 @@ def _given_gateway(context: Context) -> Mapping[str, Any] | None:
 
 
 def _without_effect(context: Context) -> Iterator[str]:
-    for name, default in (
-        ("vlan_id", ""),
-        ("vlan_subnet", ""),
-        ("vlan_mode", "hybrid"),
-        ("vlan_gateway", "none"),
-        ("vlan_reservation_id", ""),
-    ):
-        if context.text(name) not in ("", default):
+    for name in ("vlan_id", "vlan_subnet", "vlan_mode", "vlan_gateway", "vlan_reservation_id"):
+        if context.text(name) not in ("", VARIABLES[f"openshift_{name}"].default):
             yield f"openshift_{name} has no effect with openshift_machine_network {context.text('machine_network')}"
     if named := [str(machine["hostname"]) for machine in context.machines if machine.get("vlan_address")]:
         yield f"openshift_vlan_address has no effect with openshift_machine_network {context.text('machine_network')}: {listed(named)}"

@@ -27,12 +27,10 @@ FIELDS: Mapping[str, str] = {
 """Variables that repeated a field of install-config.yaml, without their prefix."""
 
 KEYS: Mapping[str, Mapping[str, str]] = {
-    "openshift_dns_route53": {
-        f"dns_{key}": key
-        for key in ("access_key", "secret_key", "session_token", "endpoint", "ca", "zone_id", "zone_private", "create_zone")
+    **{
+        variable: {f"{prefix}_{key.name}": key.name for key in VARIABLES[variable].suboptions}
+        for variable, prefix in (("openshift_dns_route53", "dns"), ("openshift_dns_octodns", "dns"), ("openshift_drain_options", "drain"))
     },
-    "openshift_dns_octodns": {f"dns_{key}": key for key in ("service", "options", "secrets")},
-    "openshift_drain_options": {f"drain_{key}": key for key in ("grace_period", "delete_emptydir_data", "evict_unmanaged")},
     "openshift_awx_project": {"awx_project_url": "url", "awx_branch": "branch", "awx_project_credential": "credential"},
 }
 """Keys of dictionaries that were variables, by the dictionary: the former name, without its prefix, and the key."""

@@ -4,13 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ...module_utils.base.json_objects import mapping, mappings
 from ...module_utils.base.printable import printable
 from ...module_utils.release.images import is_mirrored, uses_proxy
-from ..install_config.rendering import InstallConfigError
 from .context import Context
 from .findings import Finding, failed, listed, not_checkable, passed, warning
 
@@ -23,14 +19,13 @@ REPOSITORIES = {
 MARKETPLACE = "marketplace"
 DEFAULT_CATALOGS = ("redhat-operators", "certified-operators", "community-operators", "redhat-marketplace")
 """CatalogSources that the marketplace operator creates."""
-_WITHOUT_MARKETPLACE = frozenset({"None"})
+NO_CONFIG = "not checked: the install-config cannot be created"
 
 
 def proxy(context: Context) -> Finding:
-    config = _config(context)
-    if config is None:
-        return not_checkable("not checked: the install-config cannot be created")
-    fields = mapping(config.get("proxy"))
+    if not context.install_config:
+        return not_checkable(NO_CONFIG)
+    fields = mapping(context.install_config.get("proxy"))
     if not fields:
         return passed("not set")
     if not fields.get("httpsProxy"):
@@ -39,21 +34,19 @@ def proxy(context: Context) -> Finding:
             "set httpsProxy in openshift_proxy, or leave openshift_proxy unset",
         )
     no_proxy = str(fields.get("noProxy") or "")
-    cluster = f"{context.text('cluster_name')}.{context.text('base_domain')}"
-    through = [name for name in (f"api.{cluster}", f"console.apps.{cluster}") if uses_proxy(name, no_proxy)]
+    through = [name for name in (f"api.{context.cluster}", f"console.apps.{context.cluster}") if uses_proxy(name, no_proxy)]
     if through:
         return warning(
             f"names of the cluster itself are reached through the proxy: {', '.join(map(printable, through))}",
-            f"add .{cluster} to noProxy in openshift_proxy, unless the proxy reaches the cluster's load balancer",
+            f"add .{context.cluster} to noProxy in openshift_proxy, unless the proxy reaches the cluster's load balancer",
         )
     return passed("the cluster's own names are reached without the proxy")
 
 
 def image_mirrors(context: Context) -> Finding:
-    config = _config(context)
-    if config is None:
-        return not_checkable("not checked: the install-config cannot be created")
-    sources = mappings(config.get("imageDigestSources"))
+    if not context.install_config:
+        return not_checkable(NO_CONFIG)
+    sources = mappings(context.install_config.get("imageDigestSources"))
     release, components = REPOSITORIES["okd" if context.is_okd else "ocp"]
     has_release, has_components = (is_mirrored(name, sources) for name in (release, components))
     if has_release != has_components:
@@ -80,9 +73,9 @@ def _release_image(context: Context) -> Finding:
 def default_catalogs(context: Context) -> Finding:
     if context.settings.get("default_catalogs", True) is not False:
         return passed("enabled")
-    capabilities = mapping((_config(context) or {}).get("capabilities"))
+    capabilities = mapping(context.install_config.get("capabilities"))
     enabled = capabilities.get("additionalEnabledCapabilities") or []
-    if capabilities.get("baselineCapabilitySet") in _WITHOUT_MARKETPLACE and MARKETPLACE not in enabled:
+    if capabilities.get("baselineCapabilitySet") == "None" and MARKETPLACE not in enabled:
         return failed(
             "openshift_default_catalogs is false, but the cluster is installed without the capability marketplace, which has OperatorHub",
             "leave openshift_default_catalogs unset: without marketplace there are no catalogues",
@@ -110,10 +103,3 @@ def catalogs(context: Context) -> Finding:
     if messages := [printable(message) for message in reading.get("messages") or []]:
         return failed("; ".join(messages), "mirror the catalogue with oc mirror, or remove its CatalogSource from openshift_manifests")
     return passed(f"registries serve {listed(names)}" if names else "no CatalogSource in openshift_manifests")
-
-
-def _config(context: Context) -> Mapping[str, Any] | None:
-    try:
-        return context.rendered_install_config()
-    except InstallConfigError:
-        return None

@@ -71,28 +71,25 @@ def plan_removal(  # noqa: PLR0913 - the options of the rule, passed by keyword
 def _installation(devices: Iterable[Mapping[str, Any]], cluster: str) -> list[str]:
     """Return a blocker while a bootstrap device exists, which lets every machine join, or is reinstalled as a worker."""
     unfinished = sorted(device["hostname"] for device in devices if any(UNFINISHED.match(tag) for tag in device["tags"]))
-    if not unfinished:
-        return []
-    return [f"{', '.join(unfinished)} of {cluster} is still its bootstrap device. Run install.yml first, which completes the installation."]
+    text = f"{', '.join(unfinished)} of {cluster} is still its bootstrap device. Run install.yml first, which completes the installation."
+    return [text] if unfinished else []
 
 
 def _control_plane(excess: Iterable[Mapping[str, Any]]) -> list[str]:
     masters = [device["hostname"] for device in excess if f"{ROLE_TAG}control-plane" in device["tags"]]
-    if not masters:
-        return []
-    return [
+    text = (
         f"{', '.join(masters)} of the control plane is not in the inventory. A control plane node is a member of etcd, which scale.yml "
         "does not remove. Put it back into the inventory."
-    ]
+    )
+    return [text] if masters else []
 
 
 def _locked(excess: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:
     locked = [device["hostname"] for device in excess if device["hostname"] in removed and device.get("locked")]
-    if not locked:
-        return []
-    return [
+    text = (
         f"{', '.join(locked)} is locked against deletion. Unlock it with equinix_metal.openshift.metal_device (locked: false) or keep it."
-    ]
+    )
+    return [text] if locked else []
 
 
 def _of_one_name(devices: Iterable[Mapping[str, Any]], removed: Collection[str]) -> list[str]:

@@ -64,19 +64,17 @@ def reservations(context: Context) -> Finding:
         problems += [f"{hostname}: {problem}" for problem in _reservation_problems(known.get(identity), identity, place)]
     problems += [f"{identity} is set for {count} hosts" for identity, count in taken.items() if count > 1]
     for place_of_any, count in any_free.items():
-        fitting = [
-            reservation
-            for reservation in free
-            if reservation["plan"] == place_of_any.plan
-            and reservation["metro"] in (place_of_any.metro, None)
-            and reservation["id"] not in taken
-        ]
+        fitting = [reservation for reservation in free if _fits(reservation, place_of_any) and reservation["id"] not in taken]
         if len(fitting) < count:
             problems.append(
                 f"next-available is set for {counted(count, 'host')} ({place_of_any}), but only {len(fitting)} reservations are free"
             )
     problems += _taken_before(context, requested, known)
     return passed_if(not problems, "; ".join(problems) or f"{counted(len(requested), 'reservation')} free")
+
+
+def _fits(reservation: Mapping[str, Any], place: Place) -> bool:
+    return reservation["plan"] == place.plan and reservation["metro"] in (place.metro, None)
 
 
 def _taken_before(context: Context, requested: Mapping[str, Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -87,10 +85,7 @@ def _taken_before(context: Context, requested: Mapping[str, Mapping[str, Any]], 
             continue
         for other, earlier in requested.items():
             is_earlier = ORDERED.get(str(earlier.get("role")), 0) < ORDERED.get(str(machine.get("role")), 0)
-            fits = any(
-                reservation["plan"] == place.plan and reservation["metro"] in (place.metro, None)
-                for place in context.places_of(earlier)[:1]
-            )
+            fits = any(_fits(reservation, place) for place in context.places_of(earlier)[:1])
             if earlier["hardware_reservation_id"] == "next-available" and is_earlier and fits:
                 yield f"{other} with next-available is ordered before {hostname}, and may get its reservation {reservation['id']}"
                 break

@@ -31,9 +31,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("bootstrap_over"):
         return {}
     context = Context(settings, {})
-    try:
-        config = context.rendered_install_config()
-    except CollectionError:
+    config = context.install_config
+    if not config:
         return {}
     asked = {
         "sources": mappings(config.get("imageDigestSources")),

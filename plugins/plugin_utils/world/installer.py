@@ -17,7 +17,6 @@ from typing import Any
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.frame.installer import InstallerFiles
 from ...module_utils.release.versions import MULTI, archives_in, channel_problem, go_name, is_release, read_pin
-from ..install_config.rendering import InstallConfigError
 from ..manifests.user_manifests import user_manifests
 from ..preflight.context import Context
 from ..programs.installer_log import read
@@ -39,11 +38,8 @@ def collect(
     progress of a download.
     """
     context = Context(settings, readings)
-    if context.is_ignition_in_use or settings["bootstrap_over"]:
-        return {}
-    try:
-        config = context.rendered_install_config()
-    except InstallConfigError:
+    config = context.install_config
+    if context.is_ignition_in_use or settings["bootstrap_over"] or not config:
         return {}
     is_missing = context.text("installer") and not (readings.get("installer") or {}).get("version")
     if is_missing or not context.has_names:

@@ -11,12 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the plan of each machine without one. A machine whose device exists has the plan of its device. Another one has the plan of most
-    existing devices of its pool, or of the control plane and bootstrap. In a new pool it has the cheapest plan of the Metal API that can be
-    ordered with the machine's operating system, has its architecture and the minimum size of its role, is not a legacy plan, and of which a
-    metro of the pool has enough servers. If no metro has enough of any plan, it is the cheapest one.
-  - The minimum is 4 cores, 16 GB of memory and a disk of 100 GB for bootstrap and control plane, which have the same default plan, 2 cores,
-    8 GB and 100 GB for workers, and 2 cores, 4 GB and 20 GB for load balancers.
+  - Returns the plan of each machine without one, for the playbooks of the collection. C(docs/capacity.md) describes how it is chosen.
   - Sends no request if every machine has a plan. A failed request is no error of the lookup, but the C(plan_problem) of each machine.
 requirements:
   - packet-python
@@ -33,20 +28,9 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Choose the plans of workers that have none
+- name: Choose the plans of machines that have none
   ansible.builtin.set_fact:
     plans: "{{ lookup('equinix_metal.openshift.default_plans', settings) }}"
-  vars:
-    settings:
-      cluster_name: demo
-      base_domain: metal.test
-      metal_api_url: https://metal.example.com/metal/v1
-      metal_api_token: "{{ lookup('ansible.builtin.env', 'METAL_AUTH_TOKEN') }}"
-      metal_project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd
-      timeout: 30
-      metal_api_retries: 2
-      machines:
-        workers: "{{ groups['workers'] | equinix_metal.openshift.machines(hostvars) }}"
 """
 
 RETURN = r"""

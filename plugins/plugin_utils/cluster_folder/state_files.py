@@ -159,10 +159,16 @@ def write_file(path: Path, content: bytes) -> None:
     # The mode of mkdir is that of the last folder alone.
     for folder in reversed([parent for parent in path.parents if not parent.exists()]):
         folder.mkdir(mode=0o700, exist_ok=True)
+    replace_file(path, content)
+
+
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file of an existing folder, completely or not at all: a reader never sees half of it."""
     number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(number, "wb") as stream:
             stream.write(content)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

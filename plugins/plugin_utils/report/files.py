@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
+
+from ..cluster_folder.state_files import replace_file
 
 
 class ReportError(AnsibleActionFail):  # type: ignore[misc]  # ansible-core has no type information
@@ -25,31 +25,18 @@ PRIVATE = 0o600
 
 
 def write_report(path: str, content: str, *, check_mode: bool, mode: int = MODE) -> bool:
-    """Write the file, and return whether it has changed; in check mode whether it would. A reader never sees half of a file."""
+    """Write the file, and return whether it has changed; in check mode whether it would."""
     target = Path(path).expanduser()
     try:
         if target.is_file() and target.read_text(encoding="utf-8") == content:
             return False
         if not check_mode:
-            _replace(target, content, mode)
+            replace_file(target, content.encode(), mode)
     except (OSError, UnicodeDecodeError) as problem:
         raise ReportError(
             f"Cannot write the report {target}: {problem}. Choose a file in an existing folder that you may write to"
         ) from problem
     return True
-
-
-def _replace(target: Path, content: str, mode: int) -> None:
-    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(content)
-        temporary.chmod(mode)
-        temporary.replace(target)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def run_report_file(directory: str, play: str, moment: float) -> Path | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...module_utils.base.errors import ClusterRefusedError, CollectionError
 from ...module_utils.base.json_objects import mapping, text
@@ -47,6 +47,9 @@ SIGNER_NAMESPACES = (
 KUBELET_PORT = 10250
 READ_SECONDS = 4.0
 """Seconds for the certificates of all servers: five hundred kubelets answer in two."""
+
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -203,16 +206,16 @@ class _Reading:
     def read(self, rules: Policy, history: str, settings: Mapping[str, Any]) -> ClusterReading:
         client, objects = self.client, cluster.Objects(self.client)
         kube_version = client.version()
-        nodes = self._listed(lambda: iter(objects.nodes), "Nodes")
+        nodes = self._read(lambda: objects.nodes, "Nodes", [])
         has_nodes = not self.unread
         requests = self._requests(rules)
         reading = ClusterReading(
             now=client.now(),
             kube_version=kube_version,
-            cluster_version=self._object(lambda: objects.version, "ClusterVersion"),
-            operators=self._listed(lambda: iter(objects.operators), "ClusterOperators"),
-            pools=self._listed(lambda: iter(objects.pools), "MachineConfigPools"),
-            boot_images=self._object(client.coreos_boot_images, "coreos-bootimages"),
+            cluster_version=self._read(lambda: objects.version, "ClusterVersion", None),
+            operators=self._read(lambda: objects.operators, "ClusterOperators", []),
+            pools=self._read(lambda: objects.pools, "MachineConfigPools", []),
+            boot_images=self._read(client.coreos_boot_images, "coreos-bootimages", None),
             nodes=[_node(node) for node in nodes],
             has_nodes=has_nodes,
             verdicts=self._verdicts(rules, requests, nodes, history),
@@ -220,10 +223,10 @@ class _Reading:
         )
         bundles = (("CA of kubelet certificates", client.node_signers), ("CA of the routers", lambda: objects.ingress_ca))
         for subject, get in bundles:
-            bundle = text(mapping(mapping(self._object(get, subject)).get("data")).get("ca-bundle.crt"))
+            bundle = text(mapping(mapping(self._read(get, subject, None)).get("data")).get("ca-bundle.crt"))
             self.bundle("signer", subject, bundle.encode())
         for namespace in SIGNER_NAMESPACES:
-            for secret in self._listed(partial(client.secrets_metadata, namespace), f"Secrets of {namespace}"):
+            for secret in self._read(lambda: list(client.secrets_metadata(namespace)), f"Secrets of {namespace}", []):  # noqa: B023 - called at once
                 if (validity := annotated_validity(secret)) is not None:
                     subject = f"{namespace}/{printable(mapping(secret.get('metadata')).get('name'))}"
                     self.certificates.append(Dated("signer", subject, validity))
@@ -243,30 +246,20 @@ class _Reading:
         if lifetime := validity_of_pem(content):
             self.certificates.append(Dated(kind, subject, max(lifetime, key=lambda validity: validity.ends_at)))
 
-    def _listed(self, read: Callable[[], Iterator[dict[str, Any]]], name: str) -> list[dict[str, Any]]:
-        try:
-            return list(read())
-        except ClusterRefusedError as refused:
-            self.unread.append(f"{name}: {refused.message}")
-            return []
-
-    def _object(self, read: Callable[[], dict[str, Any] | None], name: str) -> dict[str, Any] | None:
+    def _read(self, read: Callable[[], Value], name: str, otherwise: Value) -> Value:
+        """Return what is read, or ``otherwise`` for an object that is refused."""
         try:
             return read()
         except ClusterRefusedError as refused:
             self.unread.append(f"{name}: {refused.message}")
-            return None
+            return otherwise
 
     def _requests(self, rules: Policy) -> list[Request]:
         """Return all CSRs without their content, and note the client certificates that were issued for kubelets."""
         requests: list[Request] = []
         newest: dict[str, Dated] = {}
-
-        def read() -> Iterator[dict[str, Any]]:
-            for items, _version in self.client.certificate_requests():
-                yield from items
-
-        for item in self._listed(read, "CertificateSigningRequests"):
+        listing = self._read(lambda: list(self.client.certificate_requests()), "CertificateSigningRequests", [])
+        for item in (item for items, _version in listing for item in items):
             request = assess(item, rules)
             requests.append(request)
             if request.state == "pending":
@@ -283,12 +276,7 @@ class _Reading:
         if not any(request.state == "pending" for request in requests):
             return []
         states: dict[str, NodeState] = {state.name: state for state in map(node_state, nodes)}
-        past = {}
-        if history:
-            try:
-                past = from_texts(self.client.history(history))
-            except ClusterRefusedError as refused:
-                self.unread.append(f"ConfigMap {history}: {refused.message}")
+        past = self._read(lambda: from_texts(self.client.history(history)), f"ConfigMap {history}", {}) if history else {}
         past = remember(past, requests, states.values(), rules)
         silent = [name for name, state in states.items() if state.silent]
         decided = decide(requests, rules, states, self.client.now(), silent, past)

@@ -20,8 +20,7 @@ import yaml
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PREFLIGHT as SETTINGS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PRIVATE, Variable
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PREFLIGHT, PRIVATE, Variable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
     COMPUTED_OPTIONS,
     SECTIONS,
@@ -31,6 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.v
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "variables.md"
 ROLES = tuple(sorted(path.parents[1].name for path in ROOT.glob("roles/*/meta/argument_specs.yml")))
+SETTINGS = PREFLIGHT
 CARRIED = {option: variable for variable in (*VARIABLES.values(), *COMPUTED_OPTIONS) for option in variable.options}
 """The variable whose value an option of a role carries."""
 WIDTH = 140

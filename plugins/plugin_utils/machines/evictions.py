@@ -28,7 +28,7 @@ def evictions(
     ``nodes``: those of the cluster. A worker has the name of its Node, whatever host name its device has. ``timeout`` is the time until the
     last deletion, ``grace_period`` the time until the first one.
     """
-    pending = []
+    pending: list[dict[str, Any]] = []
     for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
         end = time_of(device.get("termination_time"))
         if end is None or device.get("state") in DELETING_STATES:

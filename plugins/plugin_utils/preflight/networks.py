@@ -34,8 +34,9 @@ def _host_subnet_problems(context: Context) -> Iterator[str]:
     for index, entry in enumerate(context.networks["cluster"]):
         network, prefix = ip_interface(entry["cidr"]).network, entry.get("hostPrefix")
         # The installer reports one of another type, and one outside the network; beyond, one that is too long.
-        is_usual = isinstance(prefix, int) and network.prefixlen <= prefix <= network.max_prefixlen
-        subnets = 2 ** (prefix - network.prefixlen) if is_usual else nodes
+        if not isinstance(prefix, int) or not network.prefixlen <= prefix <= network.max_prefixlen:
+            continue
+        subnets = 2 ** (prefix - network.prefixlen)
         if subnets < nodes:
             yield f"networking.clusterNetwork[{index}].hostPrefix {prefix} makes host subnets for {subnets} nodes, not {nodes}"
 

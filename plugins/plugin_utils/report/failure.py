@@ -222,9 +222,9 @@ def still_billed(belongings: Any, cluster: str) -> list[str]:
     devices, blocks = mappings(clusters[0].get("devices")), mappings(clusters[0].get("ip_reservations"))
     if not devices and not blocks:
         return rows([("Billed", f"nothing: {cluster} has no device and no address block in this project")])
-    counted = [counted(len(devices), "device")] if devices else []
-    counted += [counted(len(blocks), "address block")] if blocks else []
-    lines = [" and ".join(counted) + price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour for the devices")]
+    numbers = [counted(len(devices), "device")] if devices else []
+    numbers += [counted(len(blocks), "address block")] if blocks else []
+    lines = [" and ".join(numbers) + price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour for the devices")]
     lines += columns([_device(device) for device in devices[:SHOWN_ITEMS]])
     if len(devices) > SHOWN_ITEMS:
         lines.append(f"and {len(devices) - SHOWN_ITEMS} more devices")

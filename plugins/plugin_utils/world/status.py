@@ -23,7 +23,7 @@ from ...module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
 from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ...module_utils.clients.tls import Endpoint, presented_certificates
 from ...module_utils.cluster.devices import devices_by_role, joining_machines
-from ...module_utils.joining.csr import Policy, Request, Verdict, assess, decide, policy, remember
+from ...module_utils.joining.csr import Past, Policy, Request, Verdict, assess, decide, policy, remember
 from ...module_utils.joining.history import from_texts
 from ...module_utils.nodes.addresses import api_addresses, reachable_address
 from ...module_utils.nodes.details import node_details
@@ -206,7 +206,7 @@ class _Reading:
     def read(self, rules: Policy, history: str, settings: Mapping[str, Any]) -> ClusterReading:
         client, objects = self.client, cluster.Objects(self.client)
         kube_version = client.version()
-        nodes = self._read(lambda: objects.nodes, "Nodes", [])
+        nodes: list[dict[str, Any]] = self._read(lambda: objects.nodes, "Nodes", [])
         has_nodes = not self.unread
         requests = self._requests(rules)
         reading = ClusterReading(
@@ -226,7 +226,9 @@ class _Reading:
             bundle = text(mapping(mapping(self._read(get, subject, None)).get("data")).get("ca-bundle.crt"))
             self.bundle("signer", subject, bundle.encode())
         for namespace in SIGNER_NAMESPACES:
-            for secret in self._read(lambda: list(client.secrets_metadata(namespace)), f"Secrets of {namespace}", []):  # noqa: B023 - called at once
+            read = partial(client.secrets_metadata, namespace)
+            secrets: list[dict[str, Any]] = self._read(lambda: list(read()), f"Secrets of {namespace}", [])  # noqa: B023 - called at once
+            for secret in secrets:
                 if (validity := annotated_validity(secret)) is not None:
                     subject = f"{namespace}/{printable(mapping(secret.get('metadata')).get('name'))}"
                     self.certificates.append(Dated("signer", subject, validity))
@@ -258,8 +260,9 @@ class _Reading:
         """Return all CSRs without their content, and note the client certificates that were issued for kubelets."""
         requests: list[Request] = []
         newest: dict[str, Dated] = {}
-        listing = self._read(lambda: list(self.client.certificate_requests()), "CertificateSigningRequests", [])
-        for item in (item for items, _version in listing for item in items):
+        pages: list[tuple[list[dict[str, Any]], str]]
+        pages = self._read(lambda: list(self.client.certificate_requests()), "CertificateSigningRequests", [])
+        for item in (item for items, _version in pages for item in items):
             request = assess(item, rules)
             requests.append(request)
             if request.state == "pending":
@@ -276,7 +279,9 @@ class _Reading:
         if not any(request.state == "pending" for request in requests):
             return []
         states: dict[str, NodeState] = {state.name: state for state in map(node_state, nodes)}
-        past = self._read(lambda: from_texts(self.client.history(history)), f"ConfigMap {history}", {}) if history else {}
+        past: dict[str, Past] = {}
+        if history:
+            past = self._read(lambda: from_texts(self.client.history(history)), f"ConfigMap {history}", past)
         past = remember(past, requests, states.values(), rules)
         silent = [name for name, state in states.items() if state.silent]
         decided = decide(requests, rules, states, self.client.now(), silent, past)

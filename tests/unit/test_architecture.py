@@ -33,6 +33,8 @@ CONTROLLER_LAYERS = (
 )
 """The folders of plugin_utils, in the same way. Those before ``rules`` are pure; only ``world`` has clients."""
 LIBRARIES = {
+    "settings": {"netaddr"},
+    "install_config": {"netaddr"},
     "manifests": {"yaml"},
     # Of Ansible its vault, which encrypts the archive.
     "cluster_folder": {"yaml", "ansible"},

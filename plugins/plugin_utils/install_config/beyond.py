@@ -13,11 +13,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_interface
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...module_utils.base.json_objects import mapping
-from ..settings.networks import Network, overlap, parse_network
+from ..settings.networks import address_bits, ip_network, overlap, parse_network
+
+if TYPE_CHECKING:
+    from netaddr import IPNetwork
 
 Release = tuple[int, int]
 """Major and minor number of an OpenShift release: ``(4, 19)``."""
@@ -63,7 +65,7 @@ def warnings(config: Mapping[str, Any]) -> list[Problem]:
     return [Problem(path, f"{path}: the cluster's network operator wants cluster and service networks of the same IP versions")]
 
 
-def networks_of(config: Mapping[str, Any], kind: str) -> list[tuple[int, Network, Mapping[str, Any]]]:
+def networks_of(config: Mapping[str, Any], kind: str) -> list[tuple[int, IPNetwork, Mapping[str, Any]]]:
     """Return the networks of one of ``KINDS`` with their index and their entry; malformed ones are left out."""
     networks = []
     for index, entry in enumerate(_list(mapping(config.get("networking")).get(f"{kind}Network"))):
@@ -93,7 +95,7 @@ def _unknown_values(config: Mapping[str, Any]) -> Iterator[Problem]:
 def _small_subnets(config: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield host subnets that the cluster's network operator refuses when the bootstrap has begun."""
     for index, network, entry in networks_of(config, "cluster"):
-        prefix, most = entry.get("hostPrefix"), network.max_prefixlen - 2
+        prefix, most = entry.get("hostPrefix"), address_bits(network) - 2
         if isinstance(prefix, int) and prefix > most:
             path = f"networking.clusterNetwork[{index}].hostPrefix"
             text = f"the cluster's network operator wants /{most} or larger: a node's subnet has no addresses for pods"
@@ -109,7 +111,7 @@ def _ovn_subnets(config: Mapping[str, Any], release: Release | None) -> Iterator
         for index, network, _entry in networks_of(config, kind):
             used = OVN_SUBNETS[network.version]
             for subnet in used[1:] if own_join_subnet and network.version == 4 else used:
-                if overlap(network, ip_interface(subnet)):
+                if overlap(network, ip_network(subnet)):
                     path = f"networking.{kind}Network[{index}]"
                     yield Problem(path, f"{path}: {network} must not overlap with {subnet}, which OVN-Kubernetes uses itself")
 

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_interface
 from typing import Any
 
 from ...module_utils.nodes.addresses import MACHINE_NETWORKS
-from ..settings.networks import ip_families, is_within, overlap, parse_network
+from ..settings.networks import address_bits, ip_families, ip_network, overlap, parse_network
 from .context import Context
 from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
 from .install_config import judged
@@ -32,9 +31,9 @@ def _host_subnet_problems(context: Context) -> Iterator[str]:
     """Yield the cluster networks without a host subnet for every node. The installer does not know the number of workers."""
     nodes = len(context.groups["control_plane"]) + len(context.groups["workers"])
     for index, entry in enumerate(context.networks["cluster"]):
-        network, prefix = ip_interface(entry["cidr"]).network, entry.get("hostPrefix")
+        network, prefix = ip_network(entry["cidr"]), entry.get("hostPrefix")
         # The installer reports one of another type, and one outside the network; beyond, one that is too long.
-        if not isinstance(prefix, int) or not network.prefixlen <= prefix <= network.max_prefixlen:
+        if not isinstance(prefix, int) or not network.prefixlen <= prefix <= address_bits(network):
             continue
         subnets = 2 ** (prefix - network.prefixlen)
         if subnets < nodes:
@@ -92,8 +91,8 @@ def _blocks_outside(context: Context) -> Iterator[str]:
     machine_networks = [parsed for cidr in context.texts("machine_networks") if (parsed := parse_network(cidr))]
     for ip_reservation in (context.readings.get("private_blocks") or {}).get("ip_reservations") or []:
         block = parse_network(f"{ip_reservation.get('network')}/{ip_reservation.get('cidr')}")
-        if block is not None and not any(is_within(block, network) for network in machine_networks):
-            yield f"the private block {block.network} of the project is in none of openshift_machine_networks"
+        if block is not None and not any(block in network for network in machine_networks):
+            yield f"the private block {block.cidr} of the project is in none of openshift_machine_networks"
 
 
 def node_firewall(context: Context) -> Finding:
@@ -132,11 +131,11 @@ def private_blocks(context: Context) -> Finding:
     ]
     if not blocks:
         return not_checkable("the project has no private block yet: the first device in a metro creates one")
-    own = [(kind, ip_interface(entry["cidr"])) for kind in ("cluster", "service") for entry in context.networks[kind]]
+    own = [(kind, ip_network(entry["cidr"])) for kind in ("cluster", "service") for entry in context.networks[kind]]
     overlaps = [
-        f"{kind} network {network.network} overlaps {block.network} of the project"
+        f"{kind} network {network.cidr} overlaps {block.cidr} of the project"
         for kind, network in own
         for block in blocks
         if overlap(network, block)
     ]
-    return passed_if(not overlaps, "; ".join(overlaps) or f"no overlap with {listed(str(block.network) for block in blocks)}")
+    return passed_if(not overlaps, "; ".join(overlaps) or f"no overlap with {listed(str(block.cidr) for block in blocks)}")

@@ -12,7 +12,7 @@ from typing import Any
 from ...module_utils.machines.placement import metros_of
 from ...module_utils.metal.gateway import SUBNET_SIZES
 from ...module_utils.metal.ip_reservation import unusable
-from ..settings.networks import is_within, parse_network
+from ..settings.networks import parse_network
 from ..settings.variables import VARIABLES
 from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, gateway_subnet
 from .context import Context, is_placement
@@ -152,7 +152,7 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
         return
     machine_networks = [parsed for cidr in context.texts("machine_networks") if (parsed := parse_network(cidr))]
     own = parse_network(text)
-    if own is not None and not any(is_within(own, network) for network in machine_networks):
+    if own is not None and not any(own in network for network in machine_networks):
         yield f"openshift_vlan_subnet {text} is in none of openshift_machine_networks"
     if kind == "address" and IPv4Address(context.text("vlan_gateway")) not in subnet:
         yield f"openshift_vlan_gateway {context.text('vlan_gateway')} is not in openshift_vlan_subnet {text}"

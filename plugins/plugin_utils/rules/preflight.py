@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...module_utils.base.errors import CollectionError
 from ..preflight.report import judge, screen_lines
+from ..settings.networks import LIBRARY_ERROR
 from ..settings.variables import VARIABLES
 from .variables import variable_errors
 
@@ -20,6 +22,8 @@ def report(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str
     ``settings``: those of the role ``validate``, with ``machines`` by group, and all ``variables`` that are set. ``readings``: by name, as
     the lookup ``preflight`` returns them.
     """
+    if LIBRARY_ERROR is not None:
+        raise CollectionError(f"The Python library netaddr is not installed on the controller: {LIBRARY_ERROR}")
     given_values = settings.get("variables") or {}
     variables = {
         "known_variables": VARIABLES,

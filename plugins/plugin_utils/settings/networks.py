@@ -1,23 +1,34 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Networks in CIDR notation.
+"""Networks in CIDR notation, computed with netaddr. This is the only importer of netaddr.
 
-A network is an interface of ``ipaddress``, which keeps the address it was written with; ``network`` is the network itself.
+An ``IPNetwork`` is IPv4 or IPv6 (``version``) and keeps the address it was written with: ``ip``, the network itself is ``cidr``.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
-from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 
-Network = IPv4Interface | IPv6Interface
+LIBRARY_ERROR: str | None = None
+"""Traceback of the import when netaddr is not installed."""
+
+try:
+    from netaddr import AddrFormatError, IPNetwork
+except ImportError:
+    LIBRARY_ERROR = traceback.format_exc()
 
 
-def parse_network(text: str) -> Network | None:
+def ip_network(cidr: str) -> IPNetwork:
+    """Return the network. Raises AddrFormatError for malformed text."""
+    return IPNetwork(cidr)
+
+
+def parse_network(text: str) -> IPNetwork | None:
     """Return the network, None for malformed text."""
     try:
-        return None if "%" in text else ip_interface(text)
-    except ValueError:
+        return IPNetwork(text)
+    except (AddrFormatError, ValueError):
         return None
 
 
@@ -26,14 +37,14 @@ def ip_families(cidrs: Iterable[str]) -> list[int]:
     return list(dict.fromkeys(network.version for cidr in cidrs if (network := parse_network(str(cidr))) is not None))
 
 
-def is_within(inner: Network, outer: Network) -> bool:
-    """Return whether all addresses of a network are in another one. Networks of different IP versions share none."""
-    return inner.version == outer.version and inner.network.subnet_of(outer.network)  # type: ignore[arg-type]  # of the same version
+def overlap(one: IPNetwork, other: IPNetwork) -> bool:
+    """Return whether two networks share addresses. Networks of different IP versions do not."""
+    return one in other or other in one
 
 
-def overlap(one: Network, other: Network) -> bool:
-    """Return whether two networks share addresses."""
-    return is_within(one, other) or is_within(other, one)
+def address_bits(network: IPNetwork) -> int:
+    """Return the length of an address of the network's IP version: 32 or 128 bits."""
+    return 32 if network.version == 4 else 128
 
 
 def with_network(cidrs: Iterable[str], cidr: str) -> list[str]:
@@ -41,7 +52,7 @@ def with_network(cidrs: Iterable[str], cidr: str) -> list[str]:
     networks = list(cidrs)
     added = parse_network(cidr) if cidr else None
     known = [network for text in networks if (network := parse_network(str(text))) is not None]
-    return networks if added is None or any(is_within(added, network) for network in known) else [*networks, cidr]
+    return networks if added is None or any(added in network for network in known) else [*networks, cidr]
 
 
 def url_of(host: str, port: int | str, scheme: str = "http") -> str:

@@ -31,7 +31,7 @@ from ..manifests.ingress_controller import has_ingress_controller
 from ..manifests.user_manifests import ignored_files, user_manifests
 from ..settings.networks import url_of
 
-LIBRARIES = ("packet", "requests", "jmespath", "kubernetes", "cryptography", "dns", "websocket", "yaml")
+LIBRARIES = ("packet", "requests", "jmespath", "netaddr", "kubernetes", "cryptography", "dns", "websocket", "yaml")
 """What modules import: of requirements.txt, but for what single DNS providers and publishing methods need."""
 _FIND = "import importlib.util as u, json, sys; print(json.dumps({name: u.find_spec(name) is None for name in sys.argv[1:]}))"
 

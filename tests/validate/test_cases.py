@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
+from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import Offer, default_plans
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import plan_of
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import with_default_plans
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.preflight import report as preflight
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import read_manifests
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page

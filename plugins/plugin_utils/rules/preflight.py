@@ -4,30 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from ..preflight.report import screen_lines
 
-from ...module_utils.base.errors import CollectionError
-from ..preflight.report import judge, screen_lines
-from ..settings.networks import LIBRARY_ERROR
-from ..settings.variables import VARIABLES
-from .variables import variable_errors
-
-__all__ = ["report", "screen_lines"]
-
-
-def report(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the report of all checks, which docs/preflight.md describes. Sends no requests: a check without its reading is not checkable.
-
-    ``settings``: those of the role ``validate``, with ``machines`` by group, and all ``variables`` that are set. ``readings``: by name, as
-    the lookup ``preflight`` returns them.
-    """
-    if LIBRARY_ERROR is not None:
-        raise CollectionError(f"The Python library netaddr is not installed on the controller: {LIBRARY_ERROR}")
-    given_values = settings.get("variables") or {}
-    variables = {
-        "known_variables": VARIABLES,
-        "given_variables": sorted(given_values),
-        "variable_errors": variable_errors(given_values),
-    }
-    return judge({**settings, **variables}, readings)
+__all__ = ["screen_lines"]

@@ -105,6 +105,19 @@ class Run:
         return "\n".join(self.output.splitlines()[-60:])
 
     @property
+    def flat(self) -> str:
+        """The output in one line: Ansible wraps texts anywhere."""
+        return " ".join(self.output.split())
+
+    def refused(self, *texts: str) -> None:
+        """It failed with these words, and changed nothing at the Metal API."""
+        assert self.code not in {0, -9}, self.tail
+        assert "Traceback" not in self.output
+        for text in texts:
+            assert text in self.flat, f"{text!r} is not in:\n{self.tail}"
+        assert self.writes == []
+
+    @property
     def unplanned(self) -> list[str]:
         """What the run has ordered or deleted beyond its plan, kinds with numbers. The journal has no names."""
         if self.plan is None:

@@ -49,10 +49,6 @@ def end(user: User) -> None:
         os.kill(number, signal.SIGKILL)
 
 
-def flat(run: Run) -> str:
-    return " ".join(run.output.split())
-
-
 def locks(user: User) -> list[dict[str, Any]]:
     return [each for each in user.sandbox.inventory()["virtual_networks"] if "openshift-role=lock" in each["tags"]]
 
@@ -77,7 +73,7 @@ def test_two_concurrent_checkouts_order_each_device_once(user: User, other: User
     assert loser.code != 0
     # Late, it finds the devices of the other install: before anything else, or once it has the lock of the run that was killed.
     result = (f"Another run writes to {NAME}: install.yml of ", "existing cluster objects", "it has another owner and stays unchanged")
-    assert any(text in flat(loser) for text in result), loser.tail
+    assert any(text in loser.flat for text in result), loser.tail
 
 
 @pytest.mark.long
@@ -86,15 +82,15 @@ def test_a_cluster_name_in_use_is_refused_and_nothing_is_ordered(user: User, oth
     run = guest.play("install.yml", "-e", "openshift_machine_network=vlan")
     assert run.code != 0
     assert run.changes == []
-    assert f"{NAME} exists and " in flat(run)
-    assert f"(infra id {_infra(owner)}, created 20" in flat(run)
-    assert "or restore the folder of that install (openshift_directory)" in flat(run)
-    assert "openshift_destroy_without_state" not in flat(run), "it may be a cluster that runs"
+    assert f"{NAME} exists and " in run.flat
+    assert f"(infra id {_infra(owner)}, created 20" in run.flat
+    assert "or restore the folder of that install (openshift_directory)" in run.flat
+    assert "openshift_destroy_without_state" not in run.flat, "it may be a cluster that runs"
 
     refused = guest.destroy()
     assert refused.code != 0
     assert refused.writes == []
-    assert "Nothing was deleted" in flat(refused)
+    assert "Nothing was deleted" in refused.flat
 
     again = owner.play("install.yml", kill=Moment("dns"))
     assert again.cut, again.tail
@@ -125,7 +121,7 @@ def test_destroy_and_install_refuse_to_run_during_an_install(user: User, other: 
     assert not user.cluster.exists()
     since = time.time()
     refused = other.destroy()
-    said = flat(refused)
+    said = refused.flat
     assert refused.code != 0
     assert f"Another run writes to {NAME}: install.yml of " in said
     assert f"openshift_unlock={lock['id']}" in said
@@ -147,13 +143,13 @@ def test_unlock_breaks_the_lock_of_a_lost_run(user: User) -> None:
     made = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/virtual-networks", json={"metro": "da", "tags": tags})
     refused = user.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME} openshift_time_scale=0.003")
     assert refused.code != 0
-    assert "install.yml of alice@bastion, process 4711" in flat(refused)
+    assert "install.yml of alice@bastion, process 4711" in refused.flat
     assert locks(user)
 
     nameless = user.play("playbooks/unlock.yml")
-    assert "Run with -e openshift_unlock=<id>" in flat(nameless)
+    assert "Run with -e openshift_unlock=<id>" in nameless.flat
     run = user.play("playbooks/unlock.yml", "-e", f"openshift_unlock={made['id']}").ended_well()
-    assert f"Broke the lock {made['id']} of {NAME}, held by install.yml of alice@bastion since " in flat(run)
+    assert f"Broke the lock {made['id']} of {NAME}, held by install.yml of alice@bastion since " in run.flat
     assert locks(user) == []
     user.destroy().ended_well()
 

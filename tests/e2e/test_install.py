@@ -24,7 +24,7 @@ from sandbox.testing.process import REPOSITORY
 from tests.e2e.chaos import world
 from tests.e2e.conftest import Worlds
 from tests.e2e.harness import NAME, Run, TamperedMirror, User, until
-from tests.e2e.test_repair import changed_ids, flat, ids, replace
+from tests.e2e.test_repair import changed_ids, ids, replace
 from tests.secrets.keeping import Keeper, keeping
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
@@ -398,10 +398,10 @@ def test_what_others_have_changed_is_planned_and_mended(user: User, installed: I
     user.delete_record(f"worker-2.{NAME}")
     lines = ["~ worker-1 tags -by-hand: set in the inventory", "+ record worker-2 "]
     planned = user.play("scale.yml", "--check").ended_well()
-    assert [line for line in lines if line not in flat(planned)] == []
+    assert [line for line in lines if line not in planned.flat] == []
     assert planned.writes == []
     mended = user.play("scale.yml").ended_well()
-    assert [line for line in lines if line not in flat(mended)] == []
+    assert [line for line in lines if line not in mended.flat] == []
     (found,) = [device for device in user.devices() if device["id"] == worker["id"]]
     assert sorted(found["tags"]) == sorted(worker["tags"])
     assert user.names.addresses(f"worker-2.{NAME}") != []
@@ -413,7 +413,7 @@ def test_a_healthy_worker_is_replaced(user: User, installed: Installed) -> None:
     """What is unhealthy: test_repair.py."""
     before = ids(user)
     planned = replace(user, "openshift_replace=worker-1", check=True).ended_well()
-    assert f"Would replace worker-1.{NAME}: drain, DNS records, device, node" in flat(planned)
+    assert f"Would replace worker-1.{NAME}: drain, DNS records, device, node" in planned.flat
     assert planned.writes == []
     replace(user, "openshift_replace=worker-1").ended_well()
     after = ids(user)

@@ -15,7 +15,7 @@ import pytest
 from sandbox.openshift.workloads import STOPS_AFTER
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
-# All variants. tests/cluster/test_node_drain.py holds the decisions with a real API server, and test_install.py plays a removal.
+# What the playbook makes of a drain. tests/cluster/test_node_drain.py has every way in which one can go, with a real API server.
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -142,19 +142,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         assert user.sandbox.inventory_is_empty()
 
 
-def flat(run: Run) -> str:
-    return " ".join(run.output.split())
-
-
-def refused(run: Run, *texts: str) -> None:
-    """It failed with these words, and changed nothing at the Metal API."""
-    assert run.code not in {0, -9}, run.tail
-    assert "Traceback" not in run.output
-    for text in texts:
-        assert text in flat(run), f"{text!r} is not said:\n{run.tail}"
-    assert run.writes == []
-
-
 # --- a removal that goes well ----------------------------------------------------------------------------------------------------
 
 
@@ -171,7 +158,7 @@ def test_pods_with_a_controller_are_moved_before_their_device_is_deleted(cluster
     left: list[str] = []
     cluster.want(4)
     run = cluster.scale(seen={"delete | Delete the devices of removed workers": lambda: left.extend(cluster.pods("worker-5"))}).ended_well()
-    assert "Removing worker-5.demo.metal.test: drain, DNS records, device, node." in flat(run)
+    assert "Removing worker-5.demo.metal.test: drain, DNS records, device, node." in run.flat
     assert not cluster.has("worker-5")
     assert [name for name in left if not name.startswith("agent")] == [], "of these the machine was deleted under them"
     pods = until(lambda: len(found := cluster.pods(app="web")) == replicas and found, what="the deployment is complete again")
@@ -191,9 +178,7 @@ def test_a_device_is_kept_while_its_pod_terminates_too_slowly(cluster: Cluster) 
     """B1: the API server has accepted its deletion, which is not its end."""
     cluster.run("late", "worker-4", grace=HOUR, stops_after="never")
     cluster.want(3)
-    run = cluster.scale("openshift_drain_timeout=6")
-    refused(
-        run,
+    cluster.scale("openshift_drain_timeout=6").refused(
         "Cannot drain worker-4.demo.metal.test in the time given",
         "1 pod is left: pod default/late on worker-4.demo.metal.test is terminating, its grace period of 3600 s ends at",
         "Schedulable again: worker-4.demo.metal.test.",
@@ -209,52 +194,28 @@ def test_a_device_is_deleted_after_its_last_pod_terminated(cluster: Cluster) -> 
     assert not cluster.has("worker-4")
 
 
-# --- disruption budgets ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: Cluster) -> None:
-    """B2: a refused eviction ends nothing. The other pods go, the budgets are named, and what is left keeps its machine."""
-    for name in ("frees-up", "stays"):
-        cluster.run(name, "worker-3", budget=True)
-    cluster.run("other", "worker-3")
-    cluster.want(2)
-    run = cluster.scale("openshift_drain_timeout=15", seen={"pod default/frees-up on worker-3": lambda: cluster.free("frees-up")})
-    refused(
-        run,
-        "The disruption budget frees-up-budget needs 1 healthy pods and has 1 currently",
-        "1 pod is left: pod default/stays on worker-3.demo.metal.test cannot be evicted: The disruption budget stays-budget needs 1",
-        "Schedulable again: worker-3.demo.metal.test.",
-    )
-    assert [name for name in cluster.pods("worker-3") if name in {"frees-up", "stays", "other"}] == ["stays"]
-    assert cluster.has("worker-3")
-    assert not cluster.is_cordoned("worker-3")
-
-
 def test_a_device_is_deleted_on_request_and_remaining_pods_are_named(cluster: Cluster) -> None:
+    cluster.run("stays", "worker-3", budget=True)
     cluster.run("another", "worker-3")
+    cluster.want(2)
     run = cluster.scale("openshift_drain_timeout=4", "openshift_leave_undrained=true").ended_well()
     assert (
         "Pods are left that end with their machines: default/stays on worker-3.demo.metal.test cannot be evicted: The disruption"
-        in flat(run)
+        in run.flat
     )
     assert not cluster.has("worker-3")
     until(lambda: cluster.pods().keys().isdisjoint({"stays", "another"}), what="no pod is on a node that is gone")
     cluster.free("stays")
 
 
-# --- a removal that is interrupted, or taken back ----------------------------------------------------------------------------------
-
-
-def worker_with_a_late_pod(cluster: Cluster) -> None:
-    """Have worker-3, and on it a pod whose end no drain lives to see."""
-    cluster.want(3)
-    cluster.scale().ended_well()
-    cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
+# --- a removal that is taken back --------------------------------------------------------------------------------------------------
 
 
 def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_again(cluster: Cluster) -> None:
     """B3: the run was killed, so it could say nothing. Only what it has cordoned is uncordoned."""
-    worker_with_a_late_pod(cluster)
+    cluster.want(3)
+    cluster.scale().ended_well()
+    cluster.run("late", "worker-3", grace=HOUR, stops_after="never")
     device = cluster.id_of("worker-3")
     cluster.cordon_by_hand("worker-2")
     cluster.want(2)
@@ -274,78 +235,9 @@ def test_an_interrupted_drain_is_reverted_when_the_inventory_lists_the_worker_ag
     cluster.cordon_by_hand("worker-2", cordoned=False)
     test_a_second_run_changes_nothing(cluster)
     cluster.end("late")
-
-
-def test_an_interrupted_drain_is_completed_by_the_next_run(cluster: Cluster) -> None:
-    worker_with_a_late_pod(cluster)
     cluster.want(2)
-    killed = cluster.scale(kill=Moment("node_removal", once=lambda _user: cluster.is_cordoned("worker-3")))
-    assert killed.cut
-    assert cluster.is_cordoned("worker-3")
-    cluster.end("late")
     cluster.scale().ended_well()
     assert not cluster.has("worker-3")
-
-
-# --- what blocks a removal -----------------------------------------------------------------------------------------------------------
-
-
-def test_no_worker_is_removed_without_the_kubeconfig(cluster: Cluster) -> None:
-    """The pods could not be evicted, and nobody would notice."""
-    kubeconfig, aside = (cluster.user.cluster / name for name in ("kubeconfig", "kubeconfig-aside"))
-    cluster.want(1)
-    kubeconfig.rename(aside)
-    try:
-        refused(cluster.scale(), "kubeconfig does not exist, so worker-2.demo.metal.test cannot be drained.")
-    finally:
-        aside.rename(kubeconfig)
-    assert cluster.has("worker-2")
-
-
-def test_the_minimum_of_schedulable_workers_is_kept(cluster: Cluster) -> None:
-    cluster.want(1)
-    refused(
-        cluster.scale("openshift_least_workers=3"),
-        "only 2 workers that can run pods would remain, 3 are required (openshift_least_workers)",
-    )
-    cluster.cordon_by_hand("worker-0")
-    refused(
-        cluster.scale(),
-        "only 1 workers that can run pods would remain, 2 are required",
-        "Not counted: worker-0.demo.metal.test (cordoned).",
-    )
-    cluster.cordon_by_hand("worker-0", cordoned=False)
-    assert all(cluster.has(f"worker-{number}") for number in range(3))
-
-
-def test_no_machine_is_removed_without_a_control_plane_quorum(cluster: Cluster) -> None:
-    """Without a quorum of etcd the API answers nothing: nobody knows which pods would be lost."""
-    cluster.want(1)
-    cluster.user.switch("power_off", "master-1", "master-2")
-    refused(cluster.scale(), "the cluster's API does not answer")
-    cluster.user.switch("power_on", "master-1", "master-2")
-    until(lambda: len(cluster.user.nodes()) == 6, within=240, what="all nodes are Ready")
-    assert cluster.has("worker-2")
-
-
-def test_a_locked_device_fails_before_its_pods_are_evicted(cluster: Cluster) -> None:
-    cluster.want(1)
-    path = f"devices/{cluster.id_of('worker-2')}"
-    cluster.user.ask("PUT", path, json={"locked": True})
-    refused(cluster.scale(), "worker-2.demo.metal.test is locked against deletion.")
-    cluster.user.ask("PUT", path, json={"locked": False})
-    assert not cluster.is_cordoned("worker-2")
-
-
-def test_check_mode_lists_pods_to_evict_and_changes_nothing(cluster: Cluster) -> None:
-    cluster.want(1)
-    cluster.run("seen", "worker-2")
-    run = cluster.user.play("scale.yml", "--check", "--diff").ended_well()
-    assert "Would remove worker-2.demo.metal.test" in flat(run)
-    assert "default/seen" in run.output
-    assert run.writes == []
-    assert not cluster.is_cordoned("worker-2")
-    assert "seen" in cluster.pods("worker-2")
 
 
 # --- machines that are gone ----------------------------------------------------------------------------------------------------------
@@ -374,7 +266,7 @@ def test_a_worker_with_a_deleted_device_is_replaced(cluster: Cluster) -> None:
     assert cluster.user.nodes() == ["master-0", "master-1", "master-2", "worker-0", "worker-1", "worker-2"]
     assert cluster.user.kube("/api/v1/nodes/of-another-owner")
     cluster.user.kube("/api/v1/nodes/of-another-owner", "DELETE")
-    assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in flat(run)
+    assert "node worker-1.demo.metal.test has no device any more, but its kubelet still reports" in run.flat
 
 
 def test_a_removed_worker_with_a_deleted_device_loses_its_node(cluster: Cluster) -> None:
@@ -384,29 +276,3 @@ def test_a_removed_worker_with_a_deleted_device_loses_its_node(cluster: Cluster)
     cluster.scale().ended_well()
     assert not cluster.has("worker-2")
     test_a_second_run_changes_nothing(cluster)
-
-
-def test_a_node_with_its_device_in_another_project_is_kept(cluster: Cluster) -> None:
-    """With the wrong project no device is there, though all nodes are."""
-    other = cluster.user.sandbox.call("POST", "users", json={"name": "other"})
-    run = cluster.user.play("scale.yml", variables={"METAL_PROJECT_ID": other["project_id"], "METAL_AUTH_TOKEN": other["token"]})
-    assert run.code != 0
-    assert len(cluster.user.nodes()) == 5
-
-
-def test_pods_of_an_unreachable_worker_are_deleted_with_it(cluster: Cluster) -> None:
-    """Its kubelet confirms no end. After a time its machine is deleted all the same, which is the end of them for certain."""
-    cluster.want(2)
-    cluster.scale().ended_well()
-    cluster.run("unheard", "worker-2", grace=1)
-    cluster.user.switch("power_off", "worker-2")
-    until(lambda: cluster.user.nodes("Unknown") == ["worker-2"], within=240, what="worker-2 is unreachable")
-    cluster.want(1)
-    early = cluster.scale("openshift_drain_timeout=4")
-    assert early.code != 0
-    assert "pod default/unheard on worker-2.demo.metal.test is still terminating" in flat(early)
-    run = cluster.scale("node_removal_unreachable_grace=1").ended_well()
-    assert "default/unheard on worker-2.demo.metal.test is terminating, and the kubelet that could confirm its end is unreachable" in flat(
-        run
-    )
-    assert not cluster.has("worker-2")

@@ -151,8 +151,8 @@ and shows that without any one of the rules a device is ordered twice. `tests/co
 moment against the sandbox, with writes that take seconds. `python -m tests.e2e.kills` kills playbooks at {moments} moments that a seed
 decides, while a module waits after a 429, during a create and during a delete: the main process, its process group, or all processes; and
 at once runs the playbook again or destroys the cluster. Afterwards there has to be one device of each name, ordered once, or none, and no
-device may appear after `destroy.yml` has ended. With `--writes` the playbooks have only the roles that write devices, with the lock: in
-none of the {moments} moments of seed 7 a device was ordered twice, left over, or created late.
+device may appear after the deletion has ended. The playbooks have only the roles that write devices, with the lock: in none of the
+{moments} moments of seed 7 a device was ordered twice, left over, or created late.
 """
 
 

@@ -1,15 +1,14 @@
 """A playbook is killed while one of its modules writes or is about to, and at once another one is run: is anything bought twice, or left?
 
     python -m tests.e2e.kills --seed 7 --only 4        # one of the moments again, alone
-    python -m tests.e2e.kills --writes                 # with writes/order.yml and writes/delete.yml
 
 A module waits after a 429, orders a device, or deletes one; then the main process of ansible-playbook is killed, its process group, or
 all that runs (a power cut). The module may survive that, and what it has sent is carried out by the service all the same. At once the
 playbook is run again, or the cluster is destroyed. In the end there has to be one device of each name, ordered once; or none, and none may
 come later.
 
-With ``--writes`` the playbooks have only the roles of install.yml and destroy.yml that write devices, with the cluster lock: a moment takes
-seconds then, and not minutes.
+The playbooks have only the roles of install.yml and destroy.yml that write devices, with the cluster lock: a moment takes seconds then, and
+not minutes. The whole playbooks are killed by ``tests.e2e.chaos``, test_each_write.py and test_resume.py.
 """
 
 from __future__ import annotations
@@ -53,22 +52,9 @@ CHOICES = """
 all:
   vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2, metal_api_timeout: %g}
 """
-
-
 INFRA_ID = "demo-x7k2p"
-
-
-@dataclass(frozen=True)
-class Playbooks:
-    """What is killed and run again. ``ordered``: when to end an install that is to order its devices; None: by itself."""
-
-    install: str
-    destroy: str
-    ordered: Moment | None
-
-
-WHOLE = Playbooks("install.yml", "destroy.yml", Moment("dns", end=End.KILLED))
-WRITES = Playbooks("tests/e2e/writes/order.yml", "tests/e2e/writes/delete.yml", None)
+ORDER = "tests/e2e/writes/order.yml"
+DELETE = "tests/e2e/writes/delete.yml"
 
 
 @dataclass(frozen=True)
@@ -132,17 +118,16 @@ def make_small(user: User, timeout: float) -> None:
 class Kills:
     """A user whose playbooks are killed; each moment begins and ends with nothing."""
 
-    def __init__(self, user: User, keep: Path, playbooks: Playbooks) -> None:
+    def __init__(self, user: User, keep: Path) -> None:
         self.user = user
         self._keep = keep
-        self._playbooks = playbooks
 
     def run(self, kill: Kill) -> list[str]:
         """What was wrong; nothing when all was well."""
         control, began = self.user.sandbox, time.time()
         if kill.context == "delete":
-            before = self._install(kill=self._playbooks.ordered)
-            if not self._is_ordered(before):
+            before = self._install()
+            if before.code != 0:
                 return [f"the install before it did not order its devices:\n{before.tail}"]
         fault = control.call("POST", "faults", json=kill.fault)["id"]
         moment = self._moment(kill, fault)
@@ -161,9 +146,9 @@ class Kills:
             wrong += [f"ordered after destroy.yml had ended: {late}"] if late else []
             wrong += [] if control.inventory_is_empty() else [f"left after destroy.yml: {control.inventory()}"]
         else:
-            run = self._install(kill=self._playbooks.ordered)
+            run = self._install()
             self._note(kill, "install", run)
-            wrong += [] if self._is_ordered(run) else [f"the install after it did not order its devices:\n{run.tail}"]
+            wrong += [] if run.code == 0 else [f"the install after it did not order its devices:\n{run.tail}"]
             until(lambda: not left & self._left(), within=PAUSE + CALL, what="the end of the killed run's modules")
             names = Counter(device["hostname"] for device in self.user.devices())
             wrong += [f"{name}: {count} devices" for name, count in names.items() if count > 1]
@@ -197,14 +182,10 @@ class Kills:
         return Moment(role[0], occurrence=role[1], end=kill.end, once=come)
 
     def _install(self, **arguments: Any) -> Run:
-        return self.user.play(self._playbooks.install, timeout=PATIENCE, **arguments)
+        return self.user.play(ORDER, timeout=PATIENCE, **arguments)
 
     def _destroy(self, **arguments: Any) -> Run:
-        return self.user.play(self._playbooks.destroy, "-e", f"openshift_destroy_confirm={NAME}", timeout=PATIENCE, **arguments)
-
-    def _is_ordered(self, run: Run) -> bool:
-        """Return whether an install came as far as it was to: its devices are ordered and provisioned."""
-        return run.cut if self._playbooks.ordered else run.code == 0
+        return self.user.play(DELETE, "-e", f"openshift_destroy_confirm={NAME}", timeout=PATIENCE, **arguments)
 
     def _orders(self, since: float) -> list[dict[str, Any]]:
         asked = {"service": "metal", "method": "POST", "path": "/devices$", "since": since}
@@ -214,16 +195,15 @@ class Kills:
         (self._keep / f"kill-{kill.number}-{name}.log").write_text(run.output, encoding="utf-8")
 
 
-def tried(folder: Path, kills: list[Kill], *, speed: float, say: Callable[[str], None], playbooks: Playbooks = WHOLE) -> list[str]:
+def tried(folder: Path, kills: list[Kill], *, speed: float, say: Callable[[str], None]) -> list[str]:
     """Try these moments beside one sandbox; returns what was wrong with which."""
     user = User(folder, speed=speed)
     folder.mkdir(parents=True, exist_ok=True)
     wrong = []
     with user.at_work():
         make_small(user, CALL)
-        if playbooks is WRITES:
-            make_files(user)
-        found = Kills(user, folder, playbooks)
+        make_files(user)
+        found = Kills(user, folder)
         for kill in kills:
             began = time.monotonic()
             problems = found.run(kill)
@@ -239,7 +219,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=7, help="decides every moment (default %(default)s)")
     parser.add_argument("--moments", type=int, default=MOMENTS, help="how many (default %(default)s)")
     parser.add_argument("--only", metavar="N[-M]", help="moment number N alone, or those from N to M")
-    parser.add_argument("--writes", action="store_true", help="only what writes devices, instead of install.yml and destroy.yml")
     parser.add_argument("--speed", type=float, default=600, help="simulated seconds per second (default %(default)g)")
     chosen = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -248,8 +227,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="kills-"))
     print(f"seed {chosen.seed}; everything is kept in {folder}", flush=True)
     kills = [Kill.drawn(chosen.seed, number) for number in range(first, last + 1)]
-    playbooks = WRITES if chosen.writes else WHOLE
-    wrong = tried(folder / "user", kills, speed=chosen.speed, say=lambda line: print(line, flush=True), playbooks=playbooks)
+    wrong = tried(folder / "user", kills, speed=chosen.speed, say=lambda line: print(line, flush=True))
     print("\n".join([*wrong, f"{len(kills)} moments, {len(wrong)} problems"]))
     return 1 if wrong else 0
 

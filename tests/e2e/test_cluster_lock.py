@@ -16,7 +16,7 @@ import pytest
 
 from tests.e2e.chaos import DEVICES
 from tests.e2e.harness import NAME, Moment, Run, User, until
-from tests.e2e.kills import CONTEXTS, MOMENTS, WHOLE, WRITES, Kill, Playbooks, make_small, tried
+from tests.e2e.kills import CONTEXTS, MOMENTS, Kill, make_small, tried
 
 pytestmark = pytest.mark.e2e
 
@@ -158,12 +158,11 @@ def test_a_run_killed_while_it_writes_can_be_repeated_at_once(tmp_path: Path) ->
     """One moment, in which a device is ordered; the other contexts and moments are in `make nightly`."""
     kill = Kill.drawn(7, CONTEXTS.index("create"))
     assert kill.context == "create"
-    assert tried(tmp_path / "user", [kill], speed=600, say=print, playbooks=WRITES) == []
+    assert tried(tmp_path / "user", [kill], speed=600, say=print) == []
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("playbooks", [WRITES, WHOLE], ids=["roles that write", "whole playbooks"])
 @pytest.mark.parametrize("first", range(0, MOMENTS, 10))
-def test_a_run_killed_at_thirty_moments_can_be_repeated(first: int, playbooks: Playbooks, tmp_path: Path) -> None:
+def test_a_run_killed_at_thirty_moments_can_be_repeated(first: int, tmp_path: Path) -> None:
     kills = [Kill.drawn(7, number) for number in range(first, first + 10)]
-    assert tried(tmp_path / "user", kills, speed=600, say=print, playbooks=playbooks) == []
+    assert tried(tmp_path / "user", kills, speed=600, say=print) == []

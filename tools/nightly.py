@@ -47,21 +47,18 @@ PARTS: Final[dict[str, Part]] = {
     "variants": Part(
         "installs with other networks, architectures, names, publishing methods and services",
         (
-            *e2e("architectures", "device_names", "disconnected", "dns", "networks", "publishing", "topologies", "ingress_pool"),
-            *e2e("service_operators", "services", "own_project"),
+            *e2e("architectures", "device_names", "disconnected", "networks", "publishing", "topologies", "ingress_pool"),
+            *e2e("service_operators", "own_project"),
         ),
     ),
     "day2": Part(
         "scaling, replacement, adoption and deletion",
-        e2e("day2", "reuse", "adopt", "control_plane_replacement", "status", "destroy", "no_subject"),
+        e2e("reuse", "adopt", "control_plane_replacement", "status", "destroy", "no_subject"),
     ),
     "pools": Part("machine pools, and removal of their nodes", e2e("pools", "pool_devices", "node_removal")),
     "repair": Part(
         "failed devices, killed runs, locks and lost folders",
-        (
-            *e2e("repair", "bad_machine", "killed_install", "resume", "cluster_lock", "elsewhere", "failure_bundle", "failure_page"),
-            *e2e("state_store"),
-        ),
+        (*e2e("repair", "bad_machine", "killed_install", "resume", "cluster_lock", "elsewhere", "failure_bundle", "state_store"),),
     ),
     "destroyed": Part("an install that ends after each of its writes, and is destroyed", (f"{EACH_WRITE}_destroyed_after_each_write",)),
     "continued": Part(

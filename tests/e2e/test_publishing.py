@@ -1,4 +1,4 @@
-"""Whole installs whose boot files another host publishes, over SSH, or a bucket; and one that changes to a bucket half method."""
+"""Whole installs whose boot files another host publishes, over SSH; and one that changes to a bucket halfway."""
 
 from __future__ import annotations
 
@@ -83,13 +83,6 @@ def test_an_unreachable_publisher_does_not_block_destroy(user: User, tmp_path: P
         user.destroy().ended_well()
         assert not user.cluster.exists()
         assert list((method.workspace / "run").iterdir()) == []
-
-
-def test_object_storage_publishes_boot_files(user: User, tmp_path: Path) -> None:
-    with object_storage(user.cluster, tmp_path / "workspace") as method:
-        choose(user, method)
-        whole_life(user, method)
-        assert method.objects == []
 
 
 def test_publishing_changes_from_the_controller_to_object_storage_during_install(user: User, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Machines that are replaced: unhealthy ones by rule, a pool in turn, and a cluster that is switched off and on. A healthy one on request:
-test_install.py.
+"""Machines that are replaced: unhealthy ones by rule, a pool in turn; a cluster that is switched off and on; a worker that comes late. A
+healthy one on request: test_install.py.
 
 The tests build on each other's world, in this order.
 """
@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from sandbox.testing.observer import REQUESTS
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
+SPEED = 600
 MASTERS = ["master-0", "master-1", "master-2"]
 WORKERS = ["worker-0", "worker-1", "worker-2"]
 # The sandbox is fast: most of the time would be spent between two polls.
@@ -25,7 +27,7 @@ CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, opens
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("repair"), speed=600)
+    user = User(tmp_path_factory.mktemp("repair"), speed=SPEED)
     with user.at_work():
         (user.inventory / "03-choices.yml").write_text(CHOICES, encoding="utf-8")
         # A failed device stays in its project for longer than a test takes.
@@ -156,3 +158,17 @@ def test_orphans_are_deleted_after_a_confirmation(user: User) -> None:
     user.play("playbooks/orphans.yml", *now, "-e", "openshift_orphans_confirm=old.metal.test").ended_well()
     assert [name for name in ids(user) if name.startswith("old")] == []
     assert user.nodes() == [*MASTERS, *WORKERS]
+
+
+def test_a_late_worker_needs_a_confirmation(user: User) -> None:
+    """No approver ran when it filed its CSR, which is too old by now for a first CSR."""
+    user.edit_workers(3)
+    # At full speed the worker asks within a second of its installation, and no window is too short for it.
+    user.sandbox.call("PUT", "settings", json={"speed": 120})
+    user.play("scale.yml", kill=Moment("csr_approval"))
+    until(lambda: any(not each.get("status", {}).get("conditions") for each in user.kube(REQUESTS)["items"]), what="worker-3 asks")
+    user.sandbox.call("PUT", "settings", json={"speed": SPEED})
+    user.play("playbooks/approve.yml", "-e", "openshift_join_window=1", "-e", "openshift_join_timeout=30").refused("the window is 1 s")
+    assert "worker-3" not in user.nodes()
+    user.play("playbooks/approve.yml", "-e", "openshift_join_window=0", timeout=1200).ended_well()
+    assert "worker-3" in user.nodes()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from sandbox.testing.observer import cluster_response
 from tests.cluster.olm import OPERATORS, Olm
 from tests.e2e.harness import NAME, User
-from tests.e2e.test_services import CLAIM, REGISTRY, state_of_registry, time_servers, write_settings
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
+REGISTRY = "/apis/imageregistry.operator.openshift.io/v1/configs/cluster"
+CLAIM = "/api/v1/namespaces/openshift-image-registry/persistentvolumeclaims/image-registry-storage"
+MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 METALLB = "/apis/metallb.io/v1beta1/namespaces/metallb-system"
 PEERS = "/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers"
 LVM_CLUSTERS = "/apis/lvm.topolvm.io/v1alpha1/namespaces/openshift-lvm-storage/lvmclusters"
@@ -26,9 +30,24 @@ OF_THE_ROLE = (
     f"{METALLB}/bgpadvertisements",
     PEERS,
     LVM_CLUSTERS,
-    "/apis/machineconfiguration.openshift.io/v1/machineconfigs",
+    MACHINE_CONFIGS,
     CLAIM.rpartition("/")[0],
 )
+
+
+def write_settings(user: User, **settings: Any) -> None:
+    (user.inventory / "03-services.yml").write_text(yaml.safe_dump({"all": {"vars": settings}}), encoding="utf-8")
+
+
+def state_of_registry(user: User) -> str:
+    conditions = user.kube("/apis/config.openshift.io/v1/clusteroperators/image-registry")["status"]["conditions"]
+    return str(next(each["message"] for each in conditions if each["type"] == "Available"))
+
+
+def time_servers(user: User, pool: str) -> list[str]:
+    (file,) = user.kube(f"{MACHINE_CONFIGS}/98-{pool}-chrony")["spec"]["config"]["storage"]["files"]
+    lines = b64decode(file["contents"]["source"].partition("base64,")[2]).decode().splitlines()
+    return [line.split()[1] for line in lines if line.startswith("server ")]
 
 
 class OfUser:

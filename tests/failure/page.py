@@ -5,7 +5,6 @@ The example is from a run that fails, and takes two minutes.
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -17,18 +16,6 @@ PAGE = REPOSITORY / "docs" / "troubleshooting.md"
 BEGIN, END = "<!-- failure-report: made by `python -m tests.failure.page` -->\n", "<!-- end of failure-report -->"
 HOME = "/home/me/openshift"
 SPEED = 1800.0
-
-VOLATILE = {
-    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "<id>",
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ": "<time>",
-    r"\d{8}T\d{6}Z": "<time>",
-    r"\(after [0-9hms]+\)": "(after <duration>)",
-    r"\b\d+ secrets? removed": "<n> secrets removed",
-    r"(queued|provisioning|active) +": "<state>  ",
-    r"could not be collected: [a-z_, ]+": "could not be collected: <collectors>",
-    r" {2,}": "  ",
-}
-"""What differs from run to run, and how the test compares it."""
 
 
 def example(user: User) -> list[str]:
@@ -44,23 +31,6 @@ def example(user: User) -> list[str]:
     output = run.output[run.output.rindex(f"\nInstall of {NAME} failed") + 1 :]
     lines = output[: output.index("\n\nTASK")].splitlines()
     return [line.replace(str(user.folder), HOME).replace(f"{REPOSITORY}/", "") for line in lines]
-
-
-def structure(lines: list[str]) -> list[str]:
-    """The lines without what differs from run to run."""
-    found = []
-    for line in lines:
-        for pattern, name in VOLATILE.items():
-            line = re.sub(pattern, name, line)  # noqa: PLW2901 - each pattern goes over what the one before has left
-        found.append(line)
-    return found
-
-
-def written() -> list[str]:
-    """The example in the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    block = text[text.index(BEGIN) + len(BEGIN) : text.index(END)]
-    return [line.removeprefix("    ") for line in block.strip("\n").splitlines()]
 
 
 def write(lines: list[str]) -> None:

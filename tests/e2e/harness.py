@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import http.server
 import json
 import math
 import os
@@ -429,14 +428,17 @@ class User:
             if name != zone.origin
         }
 
-    def delete_record(self, name: str) -> None:
-        """Delete the addresses of a name, as somebody else does who has the key of the zone."""
+    def change_zone(self, *records: tuple[str, str, str]) -> None:
+        """Set records, each a name, a type and a text (empty: there is none), as somebody else does who has the key of the zone."""
         environment = self.sandbox.environment
         key = {environment["OPENSHIFT_DNS_KEY_NAME"]: environment["OPENSHIFT_DNS_KEY_SECRET"]}
         update = dns.update.UpdateMessage(
             environment["OPENSHIFT_BASE_DOMAIN"], keyring=dns.tsigkeyring.from_text(key), keyalgorithm=dns.tsig.HMAC_SHA256
         )
-        update.delete(dns.name.from_text(name), "A")
+        for name, kind, text in records:
+            update.delete(f"{name}.", kind)
+            if text:
+                update.add(f"{name}.", 60, kind, text)
         answer = dns.query.tcp(update, environment["OPENSHIFT_DNS_SERVER"], port=int(environment["OPENSHIFT_DNS_PORT"]), timeout=10)
         assert answer.rcode() == dns.rcode.NOERROR
 
@@ -530,38 +532,3 @@ def back_from_days_off(user: User, days: int) -> None:
         assert any(item.get("status", {}).get("certificate") for item in serving), f"{name} has no serving certificate again"
     again = user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true").ended_well()
     assert (again.changed, again.writes) == (0, [])
-
-
-class TamperedMirror:
-    """The sandbox's mirror, but the installer's archive is not what its checksum says."""
-
-    def __init__(self, mirror: str) -> None:
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                answer = httpx.get(mirror + self.path)
-                content = answer.content
-                if "openshift-install" in self.path and self.path.endswith(".tar.gz"):
-                    content = content[:-1] + bytes([content[-1] ^ 1])
-                self.send_response(answer.status_code)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def do_HEAD(self) -> None:
-                answer = httpx.head(mirror + self.path)
-                self.send_response(answer.status_code)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Say nothing: the tests' output is theirs."""
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> TamperedMirror:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

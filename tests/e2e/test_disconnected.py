@@ -40,7 +40,7 @@ def check_mirrors(user: User, *arguments: str) -> Run:
     """Run the check of the mirrors, which has to end well."""
     run = user.play("playbooks/mirror.yml", *arguments).ended_well()
     # Ansible wraps the line.
-    assert "container images are there" in " ".join(run.output.split())
+    assert "container images are there" in run.flat
     return run
 
 
@@ -107,7 +107,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         assert catalog in lacking.output
         refused = user.play("install.yml")
         assert refused.code != 0
-        assert catalog in " ".join(refused.output.split())
+        assert catalog in refused.flat
         assert refused.changes == []
         configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v4.20")]})
         # Without that check the install waits for the image, and the report names the check.

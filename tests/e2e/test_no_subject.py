@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,13 +40,7 @@ def empty_project(user: User) -> str:
 
 
 def refused(user: User, playbook: str, *texts: str, without: tuple[str, ...] = (), **variables: Any) -> None:
-    run = user.play(playbook, "-e", json.dumps(variables), without=without)
-    assert run.code not in {0, -9}, run.tail
-    said = re.sub(r"\s+", " ", run.output)
-    for text in texts:
-        assert text in said, f"{text!r} is not in:\n{run.tail}"
-    assert run.writes == []
-    assert "Traceback" not in run.output
+    user.play(playbook, "-e", json.dumps(variables), without=without).refused(*texts)
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS)

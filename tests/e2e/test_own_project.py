@@ -60,7 +60,7 @@ def test_install_creates_the_project_and_chooses_the_plans(user: Owner) -> None:
     # Bootstrap and control plane have the same plan, so two servers are needed at least.
     user.capacity(1)
     run = user.play("install.yml").ended_well()
-    output = " ".join(run.output.split())
+    output = run.flat
     assert f"default plan {NEXT} for 1 control plane machine, 0.75 US dollars per hour" in output
     assert f"default plan {CHEAPEST} for 1 worker of pool worker, 0.35 US dollars per hour" in output
     assert user.plans() == {"master-0": NEXT, "worker-0": CHEAPEST}
@@ -77,7 +77,7 @@ def test_the_plans_stay_when_the_capacity_changes(user: Owner) -> None:
     user.edit_workers(1)
     refused = user.play("scale.yml")
     assert refused.code != 0
-    assert f"no capacity for 1 server of plan {CHEAPEST}" in " ".join(refused.output.split())
+    assert f"no capacity for 1 server of plan {CHEAPEST}" in refused.flat
     assert refused.writes == []
     user.capacity(None)
     user.play("scale.yml").ended_well()

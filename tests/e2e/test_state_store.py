@@ -77,48 +77,8 @@ def test_a_failed_install_saves_its_folder_and_the_failure_bundle(user: User, bu
     assert generations(bucket) == [2, 3]
 
 
-def test_an_empty_folder_gets_the_same_keys(user: User, bucket: Method) -> None:
-    before, stored = keys(user), archives(bucket)
-    lose_folder(user)
-    again = user.play("install.yml")
-    assert again.code != 0
-    assert REFUSAL in again.output
-    assert keys(user) == before
-    assert archives(bucket) == stored, "nothing has changed, so nothing was saved"
-
-
-@pytest.mark.long
-def test_check_mode_and_a_wrong_password_leave_nothing_behind(user: User, bucket: Method) -> None:
-    before = keys(user)
-    lose_folder(user)
-    checked = user.play("install.yml", "--check").ended_well()
-    assert f"(infraID {infra_id_in(before)}, generation 3)" in checked.output
-    assert not user.cluster.exists()
-    wrong = user.play("install.yml", "-e", "openshift_state_password=another")
-    assert wrong.code != 0
-    assert "Set openshift_state_password to the password it was saved with" in " ".join(wrong.output.split())
-    assert not user.cluster.exists()
-    user.play("install.yml")
-    assert keys(user) == before
-
-
 def infra_id_in(files: dict[str, bytes]) -> str:
     return str(json.loads(files["ignition/metadata.json"])["infraID"])
-
-
-@pytest.mark.long
-def test_the_folder_of_another_install_is_refused(user: User, bucket: Method) -> None:
-    metadata = user.cluster / "ignition" / "metadata.json"
-    before = keys(user)
-    metadata.write_text(json.dumps({**json.loads(before["ignition/metadata.json"]), "infraID": "demo-other"}), encoding="utf-8")
-    (user.cluster / "state-store.json").unlink()
-    refused = user.play("install.yml")
-    assert refused.code != 0
-    message = " ".join(refused.output.split())
-    assert "has the files of the install demo-other" in message
-    assert f"(infraID {infra_id_in(before)}, generation 2)" in message
-    assert refused.changes == []
-    lose_folder(user)
 
 
 @pytest.mark.long

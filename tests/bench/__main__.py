@@ -1,4 +1,4 @@
-"""``make nightly PART=bench``: what things cost, in calls to the API and in seconds, and how that grows; beside the predecessors.
+"""``make nightly PART=bench``: what things cost, in calls to the API and in seconds, and how that grows.
 
 Ends with 1 when a figure misses its target. Times are of the computer this runs on: what is judged are calls, growth and shares.
 """

@@ -1,7 +1,4 @@
-"""A set of N devices ordered at once, and waited for: calls, and seconds beside what the machines and the service's limit take.
-
-Ours and the baseline run side by side, so that other work on this computer meets both alike.
-"""
+"""A set of N devices ordered at once, and waited for: calls, and seconds beside what the machines and the service's limit take."""
 
 from __future__ import annotations
 
@@ -11,18 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
-
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
 from tests.bench.figures import Column, Report, Table
-from tests.bench.predecessors import Predecessor
 
 SIZES = (10, 100, 250)
 SPEED = 20.0
@@ -32,6 +25,7 @@ LIMIT, WINDOW = 200, 20
 """So many requests the service takes in so many seconds."""
 MOST_OVER_SLOWEST = 1.1
 MOST_QUIET_CALLS = 3
+TAGS = ["openshift-cluster=ours.metal.test"]
 MODULE = "ansible_collections.equinix_metal.openshift.plugins.modules.metal_device_set"
 
 
@@ -51,53 +45,35 @@ class Measured:
     poll_calls: int = 0
 
 
-class Side:
-    """Ours or the baseline: with a token of its own, which tells its calls from the other's, and machines of its own names and tags."""
+def machines(size: int) -> list[dict[str, Any]]:
+    ordered = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "tags": TAGS}
+    return [{"hostname": f"ours-{number}", **ordered} for number in range(size)]
 
-    def __init__(self, sandbox: RunningSandbox, name: str) -> None:
-        self.sandbox = sandbox
-        self.environment = dict(sandbox.environment)
-        self.tags = [f"openshift-cluster={name}.metal.test"]
-        self._name = name
-        self._key = ""
 
-    def machines(self, size: int) -> list[dict[str, Any]]:
-        ordered = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "tags": self.tags}
-        return [{"hostname": f"{self._name}-{number}", **ordered} for number in range(size)]
+def measure(sandbox: RunningSandbox, work: Callable[[], None]) -> Measured:
+    sandbox.forget()
+    started = time.monotonic()
+    work()
+    wall = time.monotonic() - started
+    calls = sandbox.call("GET", "journal", params={"service": "metal"})["journal"]
+    measured = Measured(wall, len(calls), sum(map(is_write, calls)), sum(entry["status"] == 429 for entry in calls))
+    # Not the cluster lock, which is a virtual network.
+    ordered = [entry for entry in calls if entry["method"] == "POST" and entry["status"] == 201 and is_of_devices(entry["path"])]
+    orders = sorted(entry["time"] for entry in ordered)
+    if orders:
+        # Without those of the cluster lock.
+        reads = [each for each in calls if each["method"] == "GET" and each["time"] > orders[-1] and "/devices" in each["path"]]
+        measured.orders, measured.slowest = orders[-1] - orders[0], slowest(sandbox, orders)
+        measured.poll_calls, measured.polls = len(reads), sum(begins_a_list(entry["path"]) for entry in reads)
+    return measured
 
-    def measure(self, work: Callable[[], None]) -> Measured:
-        self._take_another_token()
-        started = time.monotonic()
-        work()
-        wall = time.monotonic() - started
-        calls = [entry for entry in self.sandbox.journal() if entry["who"].endswith(self._key)]
-        measured = Measured(wall, len(calls), sum(map(is_write, calls)), sum(entry["status"] == 429 for entry in calls))
-        # Not the cluster lock, which is a virtual network.
-        ordered = [entry for entry in calls if entry["method"] == "POST" and entry["status"] == 201 and is_of_devices(entry["path"])]
-        orders = sorted(entry["time"] for entry in ordered)
-        if orders:
-            # Without those of the cluster lock.
-            reads = [each for each in calls if each["method"] == "GET" and each["time"] > orders[-1] and "/devices" in each["path"]]
-            measured.orders, measured.slowest = orders[-1] - orders[0], self._slowest(orders)
-            measured.poll_calls, measured.polls = len(reads), sum(begins_a_list(entry["path"]) for entry in reads)
-        return measured
 
-    def _take_another_token(self) -> None:
-        """The service's limit is one for each token: of a new one nobody has used any of it."""
-        first = self.sandbox.environment
-        path = f"{first['METAL_API_URL']}/projects/{first['METAL_PROJECT_ID']}/api-keys"
-        answer = httpx.post(path, headers={"X-Auth-Token": first["METAL_AUTH_TOKEN"]}, json={"description": "bench", "read_only": False})
-        key = answer.raise_for_status().json()
-        self.environment["METAL_AUTH_TOKEN"] = key["token"]
-        # How the journal calls it.
-        self._key = f"key {key['id'][:8]}"
-
-    def _slowest(self, orders: list[float]) -> float:
-        """The journal tells when an order came but not whose it was; the sandbox keeps devices in the order they came in."""
-        names = [device["hostname"] for device in self.sandbox.inventory()["devices"] if device["tags"] == self.tags]
-        calls_home = self.sandbox.call("GET", "journal", params={"service": "boot", "path": "^/phone-home"})["journal"]
-        ready: dict[str, float] = {entry["who"]: entry["time"] for entry in calls_home}
-        return max(ready[name] - moment for name, moment in zip(names, orders, strict=True))
+def slowest(sandbox: RunningSandbox, orders: list[float]) -> float:
+    """The journal tells when an order came but not whose it was; the sandbox keeps devices in the order they came in."""
+    names = [device["hostname"] for device in sandbox.inventory()["devices"]]
+    calls_home = sandbox.call("GET", "journal", params={"service": "boot", "path": "^/phone-home"})["journal"]
+    ready: dict[str, float] = {entry["who"]: entry["time"] for entry in calls_home}
+    return max(ready[name] - moment for name, moment in zip(names, orders, strict=True))
 
 
 def is_of_devices(path: str) -> bool:
@@ -113,27 +89,27 @@ def begins_a_list(path: str) -> bool:
 class Module:
     """``metal_device_set``, each time as a process of its own, as Ansible runs it."""
 
-    def __init__(self, side: Side, folder: Path) -> None:
-        self._side = side
+    def __init__(self, sandbox: RunningSandbox, folder: Path) -> None:
+        self._environment = sandbox.environment
         self._arguments = folder / "arguments.json"
 
     def order(self, machines: list[dict[str, Any]]) -> None:
-        if not self._run(machines=machines, ownership_tags=self._side.tags)["changed"]:
+        if not self._run(machines=machines, ownership_tags=TAGS)["changed"]:
             raise RuntimeError("nothing was ordered")
 
     def order_again(self, machines: list[dict[str, Any]]) -> None:
-        if self._run(machines=machines, ownership_tags=self._side.tags)["changed"]:
+        if self._run(machines=machines, ownership_tags=TAGS)["changed"]:
             raise RuntimeError("a second run changed something")
 
-    def remove(self, tags: list[str]) -> None:
-        self._run(state="absent", all_owned=True, ownership_tags=tags, wait_interval=0.2)
+    def remove(self) -> None:
+        self._run(state="absent", all_owned=True, ownership_tags=TAGS, wait_interval=0.2)
 
     def _run(self, **options: Any) -> dict[str, Any]:
         self._arguments.write_text(json.dumps({"ANSIBLE_MODULE_ARGS": {"wait_interval": INTERVAL, **options}}), encoding="utf-8")
         paths = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "collections")))
         done = subprocess.run(
             [sys.executable, "-m", MODULE, str(self._arguments)],
-            env={**os.environ, **self._side.environment, "PYTHONPATH": paths},
+            env={**os.environ, **self._environment, "PYTHONPATH": paths},
             cwd=REPOSITORY,
             check=False,
             capture_output=True,
@@ -156,7 +132,6 @@ def bench(report: Report, folder: Path) -> None:
         f"A set of devices: ordered and waited for ({LIMIT} requests in {WINDOW} s are allowed)",
         [
             Column("devices"),
-            Column("who"),
             Column("seconds", ".1f"),
             Column("slowest machine", ".1f"),
             Column("orders take", ".1f"),
@@ -169,40 +144,35 @@ def bench(report: Report, folder: Path) -> None:
         [
             f"Machines at {SPEED:g} times real speed, a poll every {INTERVAL:g} s. Slowest machine: from its order to its phone-home.",
             "Orders take: from the first to the last. Allowed: the earliest the service takes the last one, by its limit.",
-            "The baseline reads each machine that is not active yet by itself, in rounds.",
         ],
     )
     again = Table(
         "A set of devices: the same once more, nothing to do",
-        [Column("devices"), Column("who"), Column("seconds", ".1f"), Column("calls"), Column("writes")],
+        [Column("devices"), Column("seconds", ".1f"), Column("calls"), Column("writes")],
     )
     calls_per_poll: list[float] = []
-    with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as sandbox, ThreadPoolExecutor(2) as pool:
-        ours, theirs = Side(sandbox, "ours"), Side(sandbox, "theirs")
-        module, predecessor = Module(ours, folder), Predecessor(theirs.environment)
+    with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as sandbox:
+        module = Module(sandbox, folder)
         for size in SIZES:
             report.note(f"device_set: {size} devices")
-            mine, others, allowed = ours.machines(size), theirs.machines(size), earliest(size)
+            allowed = earliest(size)
             sandbox.call("PUT", "settings", json={"speed": SPEED, "rate_limit": {"requests": LIMIT, "seconds": WINDOW}})
-            baseline = pool.submit(theirs.measure, partial(predecessor.order, others, INTERVAL))
-            run = ours.measure(partial(module.order, mine))
+            run = measure(sandbox, partial(module.order, machines(size)))
             calls_per_poll.append(run.poll_calls / run.polls)
-            for who, each, reads, per_poll in (("ours", run, run.polls, calls_per_poll[-1]), ("baseline", baseline.result(), None, None)):
-                ordered.row(size, who, each.wall, each.slowest, each.orders, allowed, each.calls, reads, per_poll, each.refused)
-            unchanged = ours.measure(partial(module.order_again, mine))
-            for who, each in (("ours", unchanged), ("baseline", theirs.measure(partial(predecessor.order_again, others)))):
-                again.row(size, who, each.wall, each.calls, each.writes)
+            ordered.row(size, run.wall, run.slowest, run.orders, allowed, run.calls, run.polls, calls_per_poll[-1], run.refused)
+            # The orders have used up the limit.
+            sandbox.call("PUT", "settings", json={"rate_limit": {"requests": None}})
+            unchanged = measure(sandbox, partial(module.order_again, machines(size)))
+            again.row(size, unchanged.wall, unchanged.calls, unchanged.writes)
             if size == max(SIZES):
                 bound = MOST_OVER_SLOWEST * run.slowest + allowed
                 report.target(f"set of {size}: seconds", f"{run.wall:.1f}", f"at most {bound:.1f}", met=run.wall <= bound)
                 met = unchanged.calls <= MOST_QUIET_CALLS and not unchanged.writes
                 desired = f"at most {MOST_QUIET_CALLS} calls, no write"
                 report.target(f"set of {size}, nothing to do", f"{unchanged.calls} calls, {unchanged.writes} writes", desired, met=met)
-            # Without the limit and at once: this is not measured.
-            sandbox.call("PUT", "settings", json={"speed": 6_000, "rate_limit": {"requests": None}})
-            for side in (ours, theirs):
-                module.remove(side.tags)
-            sandbox.forget()
+            # At once: this is not measured.
+            sandbox.call("PUT", "settings", json={"speed": 6_000})
+            module.remove()
     figures = ", ".join(f"{calls:g}" for calls in calls_per_poll)
     report.target(f"set of {', '.join(map(str, SIZES))}: calls per poll", figures, "1 each", met=set(calls_per_poll) == {1.0})
     report.show(ordered)

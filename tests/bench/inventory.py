@@ -14,10 +14,9 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.me
 from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.bench.figures import Column, Report, Table
 from tests.bench.inventory_parts import ADD, ANSIBLE, LOAD, OTHER, OURS, READ
-from tests.bench.predecessors import Predecessor
 
 SIZES = (10, 100, 1_000, 10_000)
-LARGEST_BASELINE = 1_000
+LARGEST_CACHE = 1_000
 LARGEST_SHARE = 0.15
 MOST_CALLS = 2
 TAGS = ["openshift-cluster=bench.metal.test", "openshift-role=worker"]
@@ -59,7 +58,7 @@ def share(parts: dict[str, float]) -> float:
 
 
 def read_with_client(environment: dict[str, str]) -> float:
-    """Seconds in which our client reads the whole list, with nothing of Ansible around it, as the baseline has nothing."""
+    """Seconds in which our client reads the whole list, with nothing of Ansible around it."""
     client = MetalClient(url=environment["METAL_API_URL"], token=environment["METAL_AUTH_TOKEN"], read_only=True)
     started = time.monotonic()
     client.read_list(f"projects/{environment['METAL_PROJECT_ID']}/devices", "devices", doing="list the devices")
@@ -77,13 +76,8 @@ def bench(report: Report, folder: Path) -> None:
             Column("--list, s", ".2f"),
             Column("read only: calls"),
             Column("s", ".2f"),
-            Column("baseline: calls"),
-            Column("s", ".2f"),
         ],
-        [
-            "--list: seconds of `ansible-inventory --list`. Read only: the same list by the client alone.",
-            "Baseline: as the predecessors read it, with nothing of Ansible around it either.",
-        ],
+        ["--list: seconds of `ansible-inventory --list`. Read only: the same list by the client alone."],
     )
     parts = Table(
         "Inventory: whose time it is (processor seconds)",
@@ -103,7 +97,7 @@ def bench(report: Report, folder: Path) -> None:
         ],
     )
     with RunningSandbox(folder / "state", log=folder / "log") as sandbox:
-        inventory, predecessor = Inventory(sandbox, folder), Predecessor(sandbox.environment)
+        inventory = Inventory(sandbox, folder)
         there = 0
         for size in SIZES:
             report.note(f"inventory: {size:,} devices")
@@ -114,8 +108,8 @@ def bench(report: Report, folder: Path) -> None:
             runs = sorted((inventory.list(size) for _run in range(3 if size <= 1_000 else 1)), key=lambda run: share(run[0]))
             median, cold_calls = runs[len(runs) // 2]
             cold = statistics.median(run[0]["wall"] for run in runs)
-            cached_calls = cached = baseline_calls = baseline = None
-            if size <= LARGEST_BASELINE:
+            cached_calls = cached = None
+            if size <= LARGEST_CACHE:
                 cache = {"cache": True, "cache_plugin": "ansible.builtin.jsonfile", "cache_connection": str(folder / f"cache-{size}")}
                 inventory.list(size, **cache)
                 result, cached_calls = inventory.list(size, **cache)
@@ -123,12 +117,7 @@ def bench(report: Report, folder: Path) -> None:
             sandbox.forget()
             alone = read_with_client(sandbox.environment)
             alone_calls = len(sandbox.journal())
-            if size <= LARGEST_BASELINE:
-                sandbox.forget()
-                started = time.monotonic()
-                predecessor.list_devices()
-                baseline, baseline_calls = time.monotonic() - started, len(sandbox.journal())
-            calls.row(size, cold_calls, cold, cached_calls, cached, alone_calls, alone, baseline_calls, baseline)
+            calls.row(size, cold_calls, cold, cached_calls, cached, alone_calls, alone)
             parts.row(size, *(median.get(name, 0.0) for name in (ANSIBLE, LOAD, READ, ADD, OTHER)), share(median))
             if size == 1_000:
                 report.target("inventory of 1,000, cold: calls", str(cold_calls), f"at most {MOST_CALLS}", met=cold_calls <= MOST_CALLS)

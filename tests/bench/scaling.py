@@ -11,7 +11,6 @@ from tests.bench.device_set import begins_a_list, is_of_devices
 from tests.bench.figures import Column, Report, Table
 from tests.bench.install import READS_A_MINUTE
 from tests.bench.phases import Timed, timed
-from tests.bench.predecessors import Predecessor
 from tests.e2e.harness import NAME, User
 
 IDLE = {2: 10.0, 47: 12.0, 497: 20.0}
@@ -38,10 +37,6 @@ def bench(report: Report, folder: Path) -> None:
             Column("Metal API"),
             Column("writes"),
             Column("load", ".0f"),
-        ],
-        [
-            "The baseline refreshes each resource by itself, as terraform plan does: a GET of each device, and of each Node.",
-            "It compares nothing, asks neither DNS nor the mirror, and checks no certificate.",
         ],
     )
     sizes = Table(
@@ -112,12 +107,6 @@ def _measure_idle(report: Report, table: Table, user: User, workers: int, folder
         report.target(f"{name}: seconds of processor", f"{run.processor:.1f}", f"at most {IDLE[workers]:g}", met=quick)
         tasks = len(run.tasks)
         report.target(f"{name}: tasks", str(tasks), f"at most {MOST_TASKS}", met=tasks <= MOST_TASKS)
-    began, started = time.time(), time.monotonic()
-    Predecessor(user.environment).refresh()
-    for name in [node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"]]:
-        user.kube(f"/api/v1/nodes/{name}")
-    seconds = time.monotonic() - started
-    table.row(workers, "baseline", seconds, None, None, len(user.sandbox.journal(since=began)), 0, os.getloadavg()[0])
 
 
 def _measure_change(report: Report, table: Table, user: User, workers: int, *, change: str) -> float:

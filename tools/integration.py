@@ -1,10 +1,9 @@
 """Runs the integration targets with ``ansible-test integration`` on a copy of the collection: ``python -m tools.integration``.
 
-Without options it starts a sandbox, and a control plane for the module that calls a cluster. With ``--service`` the targets run against the
-service that METAL_API_URL, METAL_AUTH_TOKEN and METAL_PROJECT_ID name, and order machines there that cost money until they are deleted at
-the end. It is an option since a shell that has these variables for another reason must not order anything. METAL_TEST_METRO,
-METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and METAL_TEST_OPERATING_SYSTEM say what is ordered. METAL_TEST_KUBECONFIG names a cluster, and
-METAL_TEST_DNS_SERVER, _PORT, _ZONE, _KEY_NAME and _KEY_SECRET a server that takes updates; without these their targets do nothing.
+Without options it starts a sandbox. With ``--service`` the targets run against the service that METAL_API_URL, METAL_AUTH_TOKEN and
+METAL_PROJECT_ID name, and order machines there that cost money until they are deleted at the end. It is an option since a shell that has
+these variables for another reason must not order anything. METAL_TEST_METRO, METAL_TEST_OTHER_METRO, METAL_TEST_PLAN and
+METAL_TEST_OPERATING_SYSTEM say what is ordered.
 
 Without the names of targets all are run, in as many processes as there are processors. Anything else is handed to ansible-test.
 """
@@ -25,14 +24,11 @@ from pathlib import Path
 
 import yaml
 
-from sandbox.openshift.binaries import ensure_binaries
 from sandbox.testing.process import RunningSandbox
-from tests.cluster.control_plane import ControlPlane
 from tools.collection_copy import BUILD, HOME, copy_collection, start_ansible_test
 
 SPEED = 3600.0
 """The sandbox's machines live an hour in a second."""
-CLUSTER_TARGET = "cluster_csr_approval"
 
 
 def targets(copy: Path) -> list[str]:
@@ -42,27 +38,15 @@ def targets(copy: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def own_service(folder: Path, chosen: set[str]) -> Iterator[dict[str, str]]:
-    """Start a sandbox, and a control plane when its target is chosen; yield the variables for the targets."""
-    with contextlib.ExitStack() as stack:
-        running = stack.enter_context(RunningSandbox(folder / "state", log=folder / "sandbox.log", speed=SPEED))
-        variables = {
+def own_service(folder: Path) -> Iterator[dict[str, str]]:
+    """Start a sandbox; yield the variables for the targets."""
+    with RunningSandbox(folder / "state", log=folder / "sandbox.log", speed=SPEED) as running:
+        yield {
             "metal_api_url": running.environment["METAL_API_URL"],
             "metal_api_token": running.environment["METAL_AUTH_TOKEN"],
             "metal_project_id": running.environment["METAL_PROJECT_ID"],
             "metal_wait_interval": "0.1",
-            "dns_server": running.environment["OPENSHIFT_DNS_SERVER"],
-            "dns_port": running.environment["OPENSHIFT_DNS_PORT"],
-            "dns_zone": running.environment["OPENSHIFT_BASE_DOMAIN"],
-            "dns_key_name": running.environment["OPENSHIFT_DNS_KEY_NAME"],
-            "dns_key_secret": running.environment["OPENSHIFT_DNS_KEY_SECRET"],
         }
-        if CLUSTER_TARGET in chosen:
-            (folder / "cluster").mkdir()
-            cluster = stack.enter_context(ControlPlane(folder / "cluster", ensure_binaries()).running())
-            # By address: the name in the installer's kubeconfig is not in this computer's DNS.
-            variables["cluster_kubeconfig"] = str(cluster.write_kubeconfig(folder / "cluster" / "address.kubeconfig", server=cluster.url))
-        yield variables
 
 
 @contextlib.contextmanager
@@ -76,8 +60,6 @@ def given_service(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
         "METAL_TEST_OTHER_METRO": "metal_other_metro",
         "METAL_TEST_PLAN": "metal_plan",
         "METAL_TEST_OPERATING_SYSTEM": "metal_operating_system",
-        "METAL_TEST_KUBECONFIG": "cluster_kubeconfig",
-        **{f"METAL_TEST_DNS_{word.upper()}": f"dns_{word}" for word in ("server", "port", "zone", "key_name", "key_secret")},
     }
     yield {variable: environment[name] for name, variable in {**names, **choices}.items() if environment.get(name)}
 
@@ -120,7 +102,7 @@ def main() -> int:
     chosen = options.targets or targets(copy)
     config = copy / "tests" / "integration" / "integration_config.yml"
     with tempfile.TemporaryDirectory(prefix="integration-") as folder:
-        service = given_service(os.environ) if options.service else own_service(Path(folder), set(chosen))
+        service = given_service(os.environ) if options.service else own_service(Path(folder))
         with service as variables:
             config.touch(mode=0o600)  # it holds a token
             config.write_text(yaml.safe_dump({**variables, "resource_prefix": f"test-{secrets.token_hex(4)}"}), encoding="utf-8")

@@ -85,7 +85,7 @@ PARTS: Final[dict[str, Part]] = {
         )
         for part, numbers in ((1, "0-24"), (2, "25-49"))
     },
-    "integration": Part("ansible-test integration: a target of each kind of module", commands=(("-m", "tools.integration"),)),
+    "integration": Part("ansible-test integration: modules of the Metal API and the inventory", commands=(("-m", "tools.integration"),)),
     "bench": Part("performance: figures and their targets", commands=(("-m", "tests.bench"),)),
     **{
         f"matrix-{version.series}": Part(f"ansible-core {version.series}", commands=(("-m", "tools.matrix", version.series, "--"),))

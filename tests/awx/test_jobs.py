@@ -129,18 +129,6 @@ def test_a_host_that_is_disabled_or_of_another_slice_is_kept(awx: Awx, inventory
 
 
 @pytest.mark.usefixtures("workers")
-def test_a_list_of_hosts_removes_any_other(awx: Awx, inventory: Inventory) -> None:
-    """By an answer of the survey, and with the variable in the inventory."""
-    extra = {"openshift_directory": str(awx.exposed / NAME), "openshift_destroy_without_state": True}
-    answered = awx.run("playbooks/validate.yml", inventory, extra=extra, survey={"openshift_pool_sizes": "worker=worker-1"}, timeout=300)
-    words = f"scale.yml removes worker-0.{NAME} (pool worker has the hosts worker-1 (openshift_pool_sizes))"
-    assert words in answered.flat
-    listed = copy.deepcopy(inventory)
-    listed["all"].setdefault("vars", {})["openshift_pool_sizes"] = {"worker": ["worker-1"]}
-    assert words in awx.run("playbooks/validate.yml", listed, extra=extra, timeout=300).flat
-
-
-@pytest.mark.usefixtures("workers")
 def test_the_schedule_of_orphans_ends_well(awx: Awx, inventory: Inventory) -> None:
     """A schedule answers no question, so AWX passes an empty text."""
     listed = awx.run("playbooks/orphans.yml", inventory, timeout=300).ended_well().flat

@@ -16,8 +16,8 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
-from tests.awx.controller import TOKEN, Controller, ForbiddenError
-from tests.awx.objects import RefusedError, container_environment, inject, read_objects
+from tests.awx.controller import TOKEN, Controller
+from tests.awx.objects import container_environment, inject, read_objects
 from tests.e2e.harness import RECAP
 from tools import awx_surveys
 
@@ -273,25 +273,6 @@ def test_a_project_that_could_not_be_fetched_is_fetched_again(controller: Contro
     assert code == 0, output
     assert len(controller.names("job_templates")) == len(FEW["controller_templates"])
     assert [each["status"] for each in controller.objects["inventory_sources"].values()] == ["successful", "never updated"]
-
-
-@pytest.mark.parametrize("answer", ["{{ missing }}", "{{ tower.filename.other }}", "{{ token"])
-def test_injectors_that_awx_refuses(controller: Controller, answer: str) -> None:
-    fields = {"fields": [{"id": "token", "label": "Token", "type": "string"}], "required": ["token"]}
-    kind = {"name": "x", "kind": "cloud", "inputs": fields, "injectors": {"env": {"TOKEN": answer}}}
-    with pytest.raises(RefusedError, match="injector"):
-        controller.answer("POST", "/api/v2/credential_types/", {}, kind)
-
-
-def test_a_credential_type_in_use_keeps_its_inputs(controller: Controller) -> None:
-    fields = {"fields": [{"id": "token", "label": "Token", "type": "string"}], "required": ["token"]}
-    _code, kind = controller.answer("POST", "/api/v2/credential_types/", {}, {"name": "x", "inputs": fields, "injectors": {}})
-    credential(controller, "mine", "x")
-    assert controller.answer("PATCH", kind["url"], {}, {"inputs": fields, "injectors": {"env": {"TOKEN": "{{ token }}"}}})[0] == 200
-    changed_inputs: dict[str, Any] = {"inputs": {"fields": [], "required": []}, "injectors": {}}
-    for method, body in (("PATCH", changed_inputs), ("DELETE", {})):
-        with pytest.raises(ForbiddenError, match="in use"):
-            controller.answer(method, kind["url"], {}, body)
 
 
 def test_the_address_of_the_project_is_required(controller: Controller, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.awx 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.testing.process import REPOSITORY
 from tests.awx.jobs import Variables, unsafe
-from tests.awx.objects import Item, RefusedError, inject, launched, read_objects, survey_of
+from tests.awx.objects import Item, inject, read_objects, survey_of
 from tools import awx_surveys
 
 QUESTIONS: dict[str, Item] = {
@@ -146,15 +146,3 @@ def test_an_answer_that_an_extra_variable_overrides_is_refused(tmp_path: Path) -
         set_variables(tmp_path, {}, {"openshift_least_workers": 4}, same)
     text = " ".join(str(refusal.value).replace("\\n", " ").split())
     assert "The survey or a credential sets openshift_least_workers to 3, but an extra variable sets it to 4, which has precedence" in text
-
-
-def test_what_awx_refuses_and_passes_on() -> None:
-    """A launch without a form, as that of a schedule, passes each text as an empty one."""
-    blank = {f"survey_openshift_orphans_{name}": "" for name in ("expected", "delete", "confirm")}
-    assert launched(survey_of("playbooks/orphans.yml"), {"a": 1}, {}) == {"a": 1, **blank}
-    scale = launched(survey_of("scale.yml"), {}, {"survey_openshift_least_workers": 3, "openshift_remove": "worker-1"})
-    assert scale == {"survey_openshift_pool_sizes": "", "survey_openshift_remove": "", "survey_openshift_least_workers": 3}
-    for answers in ({}, {"survey_openshift_destroy_confirm": ""}):
-        with pytest.raises(RefusedError, match="survey_openshift_destroy_confirm"):
-            launched(survey_of("destroy.yml"), {}, answers)
-    assert launched(survey_of("destroy.yml"), {}, {"survey_openshift_destroy_confirm": "demo.example.com"})

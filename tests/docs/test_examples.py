@@ -91,9 +91,3 @@ def test_an_example_can_be_used(example: Example, tmp_path: Path) -> None:
 def assert_installer_accepts(install_config: Mapping[str, Any], folder: Path) -> None:
     code, log = ask_stand_in(install_config, folder)
     assert code == 0, log
-
-
-def test_examples_are_found() -> None:
-    pages = {example.place.partition(":")[0] for example in EXAMPLES}
-    assert {"docs/ignition.md", "docs/day2.md", "inventory/01-cluster.yml", "inventory/sandbox/01-cluster.yml"} <= pages
-    assert any("openshift_install_config" in example.values for example in EXAMPLES)

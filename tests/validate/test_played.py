@@ -27,25 +27,8 @@ from tests.validate.test_cases import SECRET, STOCK
 
 pytestmark = pytest.mark.debian("gpgv")
 
-NAMES = {"api.gone": "192.0.2.7", "api.hand": "127.0.0.1", "api.lost": "192.0.2.9", "*.apps.alias": "lb.elsewhere.example."}
+NAMES = {"api.gone": "192.0.2.7", "api.hand": "127.0.0.1", "api.lost": "192.0.2.9"}
 """Existing records, below the sandbox's domain."""
-
-
-SHORT_CASES = ("the example", "three malformed variables", "no token", "capacity for some machines, not for all")
-"""Of the cases of cases.yml, whose findings test_cases.py has all: one that passes, and some with errors of each source."""
-
-
-def short() -> list[str]:
-    """Return the names for `make test`: with them every check of the worlds of played.yml has each of its verdicts but ``passed`` once."""
-    seen: set[tuple[str, str]] = set()
-    names = list(SHORT_CASES)
-    for world in PLAYED["worlds"]:
-        verdicts = {(check, entry if isinstance(entry, str) else entry[0]) for check, entry in world["expect"].items()}
-        found = {(check, verdict) for check, verdict in verdicts if verdict != "passed"}
-        if found - seen:
-            names.append(world["name"])
-        seen |= found
-    return names
 
 
 @dataclass(frozen=True)
@@ -201,13 +184,7 @@ def _inventory(case: Case, base: Mapping[str, Any]) -> dict[str, Any]:
     return {"all": {"vars": case.inventory(base), "children": groups}}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in short() else pytest.mark.long)
-        for name in (*PLAYED["cases"], *(entry["name"] for entry in PLAYED["worlds"]))
-    ],
-)
+@pytest.mark.parametrize("name", [*PLAYED["cases"], *(entry["name"] for entry in PLAYED["worlds"])])
 def test_the_run_has_the_findings_of_the_table(name: str, played: dict[str, tuple[Case, Played]]) -> None:
     case, run = played[name]
     for check, expected in case.expected.items():

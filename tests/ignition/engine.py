@@ -70,17 +70,6 @@ class Machine:
             timeout=60,
         )
 
-    def start(self, config: Path) -> subprocess.Popen[str]:
-        """The fetch stage of a config that it retries for ever; the caller ends it."""
-        return subprocess.Popen(
-            self.command("fetch", "file"),
-            env={**os.environ, "IGNITION_CONFIG_FILE": str(config)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-
     def _stubs(self) -> Path:
         """What the files stage wants and a folder has not: SELinux' labels."""
         selinux = self.root / "etc" / "selinux" / "config"

@@ -91,14 +91,6 @@ def test_all_fields_and_manifests_reach_the_installer(strict: Role, made: Role, 
     assert files["/etc/chrony.conf"].startswith(b"server ntp1.example.com iburst\n"), "the bootstrap device has the time servers"
 
 
-def test_a_field_unknown_to_the_installer_leaves_the_files_unchanged(strict: Role) -> None:
-    before = (strict.files / "bootstrap.ign").read_bytes()
-    result = strict.refused(openshift_install_config={"flavour": "vanilla"})
-    assert "unknown field" in result
-    assert (strict.files / "bootstrap.ign").read_bytes() == before
-    assert not list(strict.folder.glob(".ignition-*"))
-
-
 @pytest.mark.parametrize(
     "chosen",
     [

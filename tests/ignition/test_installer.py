@@ -72,12 +72,6 @@ def test_installer_errors_are_printed_without_secrets(role: Role) -> None:
     assert not list(role.folder.glob(".ignition-*"))
 
 
-def test_a_pull_secret_refused_by_the_installer_is_not_printed(role: Role) -> None:
-    result = role.refused(openshift_pull_secret=json.dumps({"auths": {"quay.io": {"username": "ada", "password": PASSWORD}}}))
-    assert '"quay.io" requires either auth or credsStore' in result.replace("\\", "")
-    assert PASSWORD not in result
-
-
 def test_installer_warnings_are_printed(role: Role) -> None:
     result = role.well(openshift_install_config={"flavour": "vanilla"})
     assert "openshift-install warns: failed to parse first occurrence of unknown field" in result

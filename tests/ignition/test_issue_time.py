@@ -26,8 +26,6 @@ class Stale:
 STALE = [
     Stale("too old", 13 * HOUR, "they are 13.0 hours old, the limit is 12.0 hours"),
     Stale("certificates ended", 25 * HOUR, "their first certificate expired at", max_age=10**6),
-    Stale("certificates end soon", 23 * HOUR, "an installation needs 2.0 hours", max_age=10**6),
-    Stale("of tomorrow", -24 * HOUR, "clock was set back"),
 ]
 
 

@@ -248,22 +248,3 @@ def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_tok
     root = written_by(machine, config)
     check_own_files(root, "bootstrap")
     assert (root / "opt/openshift/tls/kubelet-signer.key").exists()
-
-
-def test_a_node_waits_for_a_server_that_its_pointer_does_not_trust(made: Role, published: Path, tmp_path: Path) -> None:
-    config, machine = installed_config(published, "worker", tmp_path), Machine(tmp_path / "machine")
-    changed = json.loads(config.read_bytes())
-    other = json.loads(installed_config(published, "bootstrap", tmp_path).read_bytes())
-    changed["ignition"]["security"] = other["ignition"]["security"]
-    config.write_text(json.dumps(changed), encoding="utf-8")
-
-    async def run() -> None:
-        tls = cluster_tls(made, tmp_path)
-        async with started(machine, config, AT, target, names={API_INT: "127.0.0.1"}, tls=tls) as alone:
-            await line_with(alone, "certificate signed by unknown authority")
-            await line_with(alone, "GET error")
-            assert alone.process.poll() is None
-        assert not machine.cache.exists()
-
-    with machine_config_server(tmp_path / "served") as target:
-        asyncio.run(run())

@@ -8,18 +8,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
 import yaml
 
 from sandbox.testing.process import REPOSITORY
-
-PLAYBOOKS = sorted(path for path in (REPOSITORY / "playbooks").glob("*.yml") if path.name != "awx.yml")
-
-
-@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: str(path.stem))
-def test_every_playbook_has_the_variables_of_connections(path: Path) -> None:
-    for play in yaml.safe_load(path.read_text(encoding="utf-8")):
-        assert "vars/connections.yml" in play["vars_files"], play["name"]
 
 
 def test_modules_run_as_the_user_and_the_publishing_host_becomes_another(tmp_path: Path) -> None:

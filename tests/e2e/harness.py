@@ -137,6 +137,11 @@ class Run:
         assert self.unplanned == [], self.plan["lines"] if self.plan else ""
         return self
 
+    def changed_nothing(self) -> None:
+        """It ended well, without a change and without a write to the Metal API."""
+        self.ended_well()
+        assert (self.changed, self.writes) == (0, [])
+
 
 class End(StrEnum):
     """How a run is brought to its end before its time."""
@@ -371,6 +376,11 @@ class User:
     def destroy(self, **arguments: Any) -> Run:
         return self.play("destroy.yml", "-e", f"openshift_destroy_confirm={NAME}", **arguments)
 
+    def leaves_nothing(self, **arguments: Any) -> None:
+        """Destroy the cluster, after which nothing is billed."""
+        self.destroy(**arguments).ended_well()
+        assert self.sandbox.inventory_is_empty()
+
     def edit_workers(self, last: int) -> None:
         desired = self.inventory / "01-cluster.yml"
         text, found = re.subn(r"worker-\[0:\d+\]", f"worker-[0:{last}]", desired.read_text(encoding="utf-8"))
@@ -530,5 +540,4 @@ def back_from_days_off(user: User, days: int) -> None:
     for name in names:
         serving = [item for item in user.kube(REQUESTS)["items"] if item["spec"]["username"] == f"system:node:{name}.{NAME}"]
         assert any(item.get("status", {}).get("certificate") for item in serving), f"{name} has no serving certificate again"
-    again = user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true").changed_nothing()

@@ -29,8 +29,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     with user.at_work():
         user.play("install.yml", timeout=2400).ended_well()
         yield user
-        user.destroy(timeout=1800).ended_well()
-        assert user.sandbox.inventory_is_empty()
+        user.leaves_nothing(timeout=1800)
 
 
 def replace(user: User, name: str, *arguments: str, **more: Any) -> Any:
@@ -94,8 +93,7 @@ def test_a_healthy_machine_is_replaced(user: User) -> None:
     replace(user, "master-1").ended_well()
     assert_complete(user, before, "master-1")
     # Nothing is left to do for the playbooks that compare the inventory with what exists.
-    idle = user.play("scale.yml").ended_well()
-    assert (idle.changed, idle.writes) == (0, [])
+    user.play("scale.yml").changed_nothing()
 
 
 def test_an_interrupted_replacement_is_completed(user: User) -> None:

@@ -75,8 +75,7 @@ def test_the_pool_alone_carries_ingress(user: User) -> None:
 
 
 def test_a_second_install_changes_nothing(user: User) -> None:
-    again = user.play("install.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("install.yml").changed_nothing()
 
 
 def test_ingress_moves_to_another_pool_with_its_records(user: User) -> None:
@@ -94,5 +93,4 @@ def test_without_the_variables_the_ingress_operator_decides_again(user: User) ->
     assert user.kube(CONTROLLER)["spec"] == {}
     assert labelled(user) == {}
     assert_routers_in(user, "worker-0", "worker-1")
-    again = user.play("scale.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("scale.yml").changed_nothing()

@@ -107,16 +107,14 @@ def test_nodes_on_bonds(user: User, families: tuple[int, ...]) -> None:
         # The firewall of every node reads this record: it must have each address that a machine connects from, and no other.
         before = addresses(user, families)
         assert in_zone(user, "nodes") == before
-        again = user.play("install.yml").ended_well()
-        assert (again.changed, again.writes) == (0, [])
+        user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert in_zone(user, "nodes") == addresses(user, families) < before
         user.edit_workers(2)
         user.play("scale.yml").ended_well()
         assert node_addresses(user)["worker-2"] == of_device(user, "worker-2", *kinds)
-        user.destroy().ended_well()
-        assert user.sandbox.inventory_is_empty()
+        user.leaves_nothing()
         assert not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
 
 
@@ -149,8 +147,7 @@ def test_nodes_with_private_addresses(user: User) -> None:
         assert {address for own in expected.values() for address in own} < in_zone(user, "nodes")
         for port in (6443, 22623):
             assert not certificate_at(expected["master-0"][0], port), "only devices reach a private address"
-        again = user.play("install.yml").ended_well()
-        assert (again.changed, again.writes) == (0, [])
+        user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert expected["worker-2"][0] not in in_zone(user, "nodes")
@@ -229,8 +226,7 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         masters = sorted(public_address(user, f"master-{number}") for number in range(3))
         assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
         assert {address for own in expected.values() for address in own} < set(records[f"nodes.{NAME}. A"])
-        again = user.play("install.yml").ended_well()
-        assert (again.changed, again.writes) == (0, [])
+        user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-2"}
@@ -288,8 +284,7 @@ def test_nodes_in_layer_2(user: User, is_given: bool) -> None:
         masters = sorted(expected[f"master-{number}"] for number in range(3))
         assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
         assert sorted(records[f"nodes.{NAME}. A"]) == sorted(expected.values())
-        again = user.play("install.yml").ended_well()
-        assert (again.changed, again.writes) == (0, [])
+        user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert node_addresses(user) == {name: [address] for name, address in expected.items() if name != "worker-2"}

@@ -138,8 +138,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         user.edit_workers(WORKERS - 1)
         user.play("install.yml", timeout=1800).ended_well()
         yield Cluster(user)
-        user.destroy(timeout=1200).ended_well()
-        assert user.sandbox.inventory_is_empty()
+        user.leaves_nothing(timeout=1200)
 
 
 # --- a removal that goes well ----------------------------------------------------------------------------------------------------
@@ -167,8 +166,7 @@ def test_pods_with_a_controller_are_moved_before_their_device_is_deleted(cluster
 
 
 def test_a_second_run_changes_nothing(cluster: Cluster) -> None:
-    run = cluster.scale().ended_well()
-    assert (run.changed, run.writes) == (0, [])
+    cluster.scale().changed_nothing()
 
 
 # --- pods that end late, or never ------------------------------------------------------------------------------------------------

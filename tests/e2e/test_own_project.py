@@ -70,8 +70,7 @@ def test_install_creates_the_project_and_chooses_the_plans(user: Owner) -> None:
 
 def test_the_plans_stay_when_the_capacity_changes(user: Owner) -> None:
     user.capacity(None)
-    again = user.play("install.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("install.yml").changed_nothing()
     # The pool's plan has no capacity for another worker, which no cheaper plan replaces.
     user.capacity(1)
     user.edit_workers(1)

@@ -88,8 +88,7 @@ def test_pools_get_their_devices(user: User, reservations: list[str]) -> None:
     assert not device(user, "worker-0")["spot_instance"]
     assert device(user, "worker-0")["hardware_reservation"] is None
     assert run.changed
-    again = user.play("scale.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("scale.yml").changed_nothing()
 
 
 def test_without_an_eviction_nothing_is_drained(user: User) -> None:
@@ -108,8 +107,7 @@ def test_scaling_uncordons_a_drained_worker_only_if_its_device_stays(user: User)
     user.ask("PUT", path, json={"termination_time": f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"})
     user.play("playbooks/evictions.yml", *window).ended_well()
     assert unschedulable()
-    run = user.play("scale.yml", *window).ended_well()
-    assert (run.changed, run.writes) == (0, [])
+    user.play("scale.yml", *window).changed_nothing()
     assert unschedulable()
     user.ask("PUT", path, json={"termination_time": None})
     user.play("scale.yml", *window).ended_well()
@@ -157,14 +155,12 @@ def test_a_size_as_a_number_is_the_same_as_another_host(user: User) -> None:
     user.play("scale.yml", *grown, timeout=1800).ended_well()
     assert device(user, "spot-1")["spot_price_max"] == 0.5
     assert "spot-1" in user.nodes()
-    again = user.play("scale.yml", *grown).ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("scale.yml", *grown).changed_nothing()
     # A worker that the number adds is one of the inventory.
     assert "Differences:" not in user.play("status.yml", *grown).ended_well().output
     # The inventory with one host more is the same cluster.
     (user.inventory / "04-more.yml").write_text(json.dumps({"spot": {"hosts": {"spot-1": {}}}}), encoding="utf-8")
-    again = user.play("scale.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("scale.yml").changed_nothing()
     user.play("scale.yml", "-e", json.dumps({"openshift_pool_sizes": {"spot": 1}}), timeout=1800).ended_well()
     assert "spot-1" not in user.hostnames()
     assert "spot-1" not in user.nodes()

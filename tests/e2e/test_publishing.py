@@ -51,13 +51,11 @@ def whole_life(user: User, method: Method) -> None:
     except httpx.TransportError:
         status = 0
     assert status in (0, 403, 404), "bootstrap.ign is still there"
-    again = user.play("install.yml").ended_well()
-    assert (again.changed, again.writes) == (0, [])
+    user.play("install.yml").changed_nothing()
     user.edit_workers(2)
     user.play("scale.yml").ended_well()
     assert user.nodes() == [*NODES, "worker-2"]
-    user.destroy().ended_well()
-    assert user.sandbox.inventory_is_empty()
+    user.leaves_nothing()
 
 
 @pytest.mark.debian("openssh-server")
@@ -93,7 +91,6 @@ def test_publishing_changes_from_the_controller_to_object_storage_during_install
         choose(user, method)
         user.play("install.yml").ended_well()
         assert user.nodes() == NODES
-        user.destroy().ended_well()
-        assert user.sandbox.inventory_is_empty()
+        user.leaves_nothing()
         assert method.objects == []
     assert not user.processes()

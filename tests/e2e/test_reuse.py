@@ -124,10 +124,8 @@ def test_the_reused_device_keeps_nothing_of_the_bootstrap(user: User, cut_off: d
 
 @pytest.mark.parametrize("arguments", [BECOMES, ()], ids=["with the choice", "without it"])
 def test_another_run_changes_nothing(user: User, cut_off: dict[str, Any], arguments: tuple[str, ...]) -> None:
-    run = user.play("install.yml", *arguments).ended_well()
-    assert (run.changed, run.writes) == (0, [])
+    user.play("install.yml", *arguments).changed_nothing()
 
 
 def test_destroy_deletes_the_reused_device(user: User, cut_off: dict[str, Any]) -> None:
-    user.destroy().ended_well()
-    assert user.sandbox.inventory_is_empty()
+    user.leaves_nothing()

@@ -246,12 +246,6 @@ def test_the_units_of_a_node_have_no_cycle_with_those_of_the_machine_config_oper
         assert "node-network.service" in followers(own, NODES[release], "NetworkManager-wait-online.service")
 
 
-def test_a_cycle_is_found(tmp_path: Path) -> None:
-    early = "[Unit]\nAfter=network-online.target\nBefore=nodeip-configuration.service\n[Service]\n[Install]\nWantedBy=multi-user.target\n"
-    write(tmp_path, {"early.service": early}, NODES["4.20"])
-    assert cycles(tmp_path) != [], "which of its jobs are named is chance"
-
-
 @pytest.mark.parametrize("release", BOOTSTRAP)
 @pytest.mark.parametrize("network", ["private", "vlan"])
 def test_the_units_of_the_bootstrap_device_have_no_cycle(tmp_path: Path, release: str, network: str) -> None:

@@ -13,10 +13,8 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.addresses import MACHINE_NETWORKS
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import node_firewall
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 
 SETTINGS: dict[str, Any] = {
     "cluster": "demo.metal.test",
@@ -62,23 +60,6 @@ def test_it_can_be_left_out() -> None:
     assert bootstrap_ignition("{}", {**SETTINGS, "node_firewall": {"enabled": False}}) == "{}"
     assert not list(node_firewall({**SETTINGS, "node_firewall": {"enabled": False}}))
     assert not list(node_firewall({}))
-
-
-def test_it_is_the_default() -> None:
-    assert VARIABLES["openshift_node_firewall"].default is True
-
-
-@pytest.mark.parametrize("kind", MACHINE_NETWORKS)
-@pytest.mark.parametrize("pods", [["10.128.0.0/14"], ["10.128.0.0/14", "fd01::/48"]], ids=["ipv4", "dual-stack"])
-def test_nodes_of_each_machine_network_have_it(kind: str, pods: list[str]) -> None:
-    families = [6 if ":" in cidr else 4 for cidr in pods]
-    network = {"kind": kind, "metadata_url": "http://192.0.2.1/metadata", "families": families, "script": "#!\n", "service": "[Unit]\n"}
-    settings = {**SETTINGS, "cluster_networks": [{"cidr": cidr} for cidr in pods], "node_network": network}
-    found = {each["metadata"]["name"]: each for each in (json.loads(file["content"]) for file in cluster_manifests(settings))}
-    for pool in ("master", "worker"):
-        conf = found[f"98-{pool}-node-firewall"]["spec"]["config"]["storage"]["files"][0]
-        text = b64decode(conf["contents"]["source"].partition("base64,")[2]).decode()
-        assert f'SOURCES="{" ".join(pods)} 169.254.0.0/17' in text
 
 
 @pytest.mark.parametrize("kind", MACHINE_NETWORKS)

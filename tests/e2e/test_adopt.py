@@ -57,10 +57,7 @@ def untouched(user: User) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
 
 
 def test_an_inventory_with_a_control_plane_is_refused(user: User) -> None:
-    refused = user.play("adopt.yml", *GIVEN)
-    assert refused.code != 0
-    assert "leave the groups bootstrap and control_plane empty" in re.sub(r"\s+", " ", refused.output)
-    assert refused.writes == []
+    user.play("adopt.yml", *GIVEN).refused("leave the groups bootstrap and control_plane empty")
 
 
 def test_adopt_prints_what_is_managed_and_changes_nothing(user: User) -> None:
@@ -89,7 +86,7 @@ def test_a_worker_joins_and_nothing_else_is_changed(foreign: User, user: User) -
 def test_it_is_not_installed(user: User) -> None:
     refused = user.play("install.yml", *GIVEN)
     assert refused.code != 0
-    assert "install.yml would install a second cluster of its name" in re.sub(r"\s+", " ", refused.output)
+    assert "install.yml would install a second cluster of its name" in refused.flat
     assert refused.changes == []
 
 

@@ -15,30 +15,21 @@ ID = "7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11"
 DEVICE = {"id": ID, "hostname": "worker-0", "plan": "c3.small.x86", "metro": "da", "state": "active", "created_at": "2026-11-21T07:10:00Z"}
 HOSTILE = [
     "$(touch x).metal.test",
-    "`touch x`.metal.test",
     "a.b; touch x",
     "a.b\ntouch x",
-    "a.b && touch x",
     "-e.b",
-    "--help.b",
     "a b.c",
     "{{ lookup('pipe', 'touch x') }}.b",
     "../../etc.b",
-    "..",
-    "../clusters",
     ".b",
-    "a.",
     "a",
     "",
     "A.b",
-    "a.b'",
     'a."b',
-    "a.b\x1b[31m",
     "a.\u202eb",
     "a.b\x00",
     "\u0430.b",
     "a." + "x" * 64,
-    "a" + ".x" * 200,
 ]
 
 

@@ -89,6 +89,12 @@ class Cluster:
             process.kill()
             process.wait()
 
+    def well(self, place: Place, *verbs: str, **more: Any) -> str:
+        """The same for a play that ends well; return what was printed."""
+        code, output = self.play(place, *verbs, **more)
+        assert code == 0, output[-4000:]
+        return output
+
 
 @pytest.fixture
 def cluster(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Cluster]:
@@ -108,8 +114,7 @@ def cluster(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Cluster]:
 def test_the_role_sets_the_records_and_destroy_deletes_exactly_them(place: Place, cluster: Cluster) -> None:
     place.write(f"decoy.{CLUSTER}", "A", "203.0.113.1")
     decoys = place.records()
-    code, output = cluster.play(place, "main")
-    assert code == 0, output[-4000:]
+    cluster.well(place, "main")
     records = place.records()
     assert len(records[f"api.{CLUSTER} A"]) == 4, "the bootstrap device serves until the bootstrap is complete"
     assert len(records[f"*.apps.{CLUSTER} A"]) == 2
@@ -117,16 +122,13 @@ def test_the_role_sets_the_records_and_destroy_deletes_exactly_them(place: Place
     texts = {value for key, values in records.items() if key.endswith(" TXT") for value in values}
     assert texts == {f'"heritage=equinix_metal.openshift,openshift-cluster={CLUSTER},openshift-infra-id={INFRA_ID}"'}
     (cluster.folder / "cluster" / "kubeconfig").touch()
-    code, output = cluster.play(place, "main")
-    assert code == 0, output[-4000:]
+    cluster.well(place, "main")
     assert len(place.records()[f"api.{CLUSTER} A"]) == 3
     assert not [key for key in place.records() if "bootstrap-0" in key]
-    code, output = cluster.play(place, "main")
-    assert "changed=0" in output, output[-4000:]
+    assert "changed=0" in cluster.well(place, "main")
     # Another owner's record of a host in the inventory stays, and is named.
     place.write(f"worker-9.{CLUSTER}", "A", "203.0.113.9")
-    code, output = cluster.play(place, "remove", dns_removed_hosts=[f"worker-9.{CLUSTER}"])
-    assert code == 0, output[-4000:]
+    output = cluster.well(place, "remove", dns_removed_hosts=[f"worker-9.{CLUSTER}"])
     assert f"worker-9.{CLUSTER} 203.0.113.9" in " ".join(output.split())
     assert place.records() == decoys | {f"worker-9.{CLUSTER} A": ["203.0.113.9"]}
 
@@ -141,8 +143,7 @@ def test_destroy_fails_if_no_record_is_ours(place: Place, cluster: Cluster) -> N
         in " ".join(output.split())
     )
     assert place.records() == before
-    code, output = cluster.play(place, "remove", openshift_destroy_foreign_names=True)
-    assert code == 0, output[-4000:]
+    cluster.well(place, "remove", openshift_destroy_foreign_names=True)
     assert place.records() == {}
 
 
@@ -167,8 +168,7 @@ def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: 
         "openshift_dns_reverse_zones": ["in-addr.arpa"],
     }
     aws.write(f"decoy.{ZONE}", "A", "203.0.113.1")
-    code, output = cluster.play(aws, "main", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "main", **settings)
     assert aws.records()[f"{CLUSTER} NS"] == ["ns1.example.net.", "ns2.example.net."]
     address = values(CLUSTER, "A")[f"worker-0.{CLUSTER}."]
     reverse = f"{ip_address(address).reverse_pointer}."
@@ -177,13 +177,10 @@ def test_a_zone_of_the_cluster_is_delegated_and_its_hosts_have_ptr_records(aws: 
         name for name in values(CLUSTER, "A") if name.startswith(("worker-", "control-plane-", "bootstrap-"))
     )
     (cluster.folder / "cluster" / "kubeconfig").touch()
-    code, output = cluster.play(aws, "main", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "main", **settings)
     assert f"bootstrap-0.{CLUSTER}." not in values("in-addr.arpa", "PTR").values()
-    code, output = cluster.play(aws, "main", **settings)
-    assert "changed=0" in output, output[-4000:]
-    code, output = cluster.play(aws, "remove", **settings)
-    assert code == 0, output[-4000:]
+    assert "changed=0" in cluster.well(aws, "main", **settings)
+    cluster.well(aws, "remove", **settings)
     assert aws.records() == {f"decoy.{ZONE} A": ["203.0.113.1"]}
     assert values(CLUSTER, "A") == {}
     assert values("in-addr.arpa", "PTR") == values("in-addr.arpa", "TXT") == {}
@@ -209,16 +206,13 @@ def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cl
         "openshift_dns_parent_zone": ZONE,
         "openshift_dns_route53": aws.variables["openshift_dns_route53"] | {"create_zone": True},
     }
-    code, output = cluster.play(aws, "main", arguments=("--check",), **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "main", arguments=("--check",), **settings)
     assert (zones(), aws.records()) == ({}, before)
-    code, output = cluster.play(aws, "main", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "main", **settings)
     assert {f"api.{CLUSTER}.", f"*.apps.{CLUSTER}."} <= names()
     servers = api.get_hosted_zone(Id=zones()[CLUSTER])["DelegationSet"]["NameServers"]
     assert aws.records()[f"{CLUSTER} NS"] == sorted(f"{server.rstrip('.')}." for server in servers)
-    code, output = cluster.play(aws, "main", **settings)
-    assert "changed=0" in output, output[-4000:]
+    assert "changed=0" in cluster.well(aws, "main", **settings)
     # A record of another owner keeps the zone.
     foreign = {"Name": f"other.{CLUSTER}", "Type": "A", "TTL": 60, "ResourceRecords": [{"Value": "203.0.113.1"}]}
 
@@ -227,21 +221,17 @@ def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cl
         api.change_resource_record_sets(HostedZoneId=zones()[CLUSTER], ChangeBatch=batch)
 
     change("CREATE")
-    code, output = cluster.play(aws, "remove", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "remove", **settings)
     assert names() == {f"{CLUSTER}.", f"other.{CLUSTER}."}
     change("DELETE")
-    code, output = cluster.play(aws, "remove", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "remove", **settings)
     assert (zones(), aws.records()) == ({}, before)
     # Without the zone there is nothing to delete.
-    code, output = cluster.play(aws, "remove", **settings)
-    assert "changed=0" in output, output[-4000:]
+    assert "changed=0" in cluster.well(aws, "remove", **settings)
     # A zone of somebody else is used, and stays.
     api.create_hosted_zone(Name=CLUSTER, CallerReference="theirs")
     for verb in ("main", "remove"):
-        code, output = cluster.play(aws, verb, **settings)
-        assert code == 0, output[-4000:]
+        cluster.well(aws, verb, **settings)
     assert names() == {f"{CLUSTER}."}
     api.delete_hosted_zone(Id=zones()[CLUSTER])
 
@@ -251,11 +241,9 @@ def test_the_name_servers_of_a_created_zone_are_printed(aws: Place, cluster: Clu
         "openshift_dns_zone": CLUSTER,
         "openshift_dns_route53": aws.variables["openshift_dns_route53"] | {"create_zone": True},
     }
-    code, output = cluster.play(aws, "main", **settings)
-    assert code == 0, output[-4000:]
+    output = cluster.well(aws, "main", **settings)
     assert f"Delegate {CLUSTER} to the name servers " in output
-    code, output = cluster.play(aws, "remove", **settings)
-    assert code == 0, output[-4000:]
+    cluster.well(aws, "remove", **settings)
 
 
 @pytest.fixture(scope="module")
@@ -272,19 +260,16 @@ def test_a_run_waits_until_records_made_by_hand_resolve_and_again_when_the_boots
     by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port}
     paces = {"openshift_wait_interval": 1, "openshift_progress_interval": 1, "openshift_dns_wait_timeout": 120}
     place = Place({}, {"openshift_dns_provider": "none", **by_hand, **paces}, dict, named.update)
-    code, output = cluster.play(place, "main", on={f"api.{CLUSTER} resolves to nothing, and should to": lambda said: enter(named, said)})
-    assert code == 0, output[-4000:]
+    output = cluster.well(place, "main", on={f"api.{CLUSTER} resolves to nothing, and should to": lambda said: enter(named, said)})
     first = addresses(output, "api")
     assert len(first) == 4
     (cluster.folder / "cluster" / "kubeconfig").touch()
     pending = f"api.{CLUSTER} resolves to {', '.join(first)}, and should to"
-    code, output = cluster.play(place, "main", on={pending: lambda said: enter(named, said)})
-    assert code == 0, output[-4000:]
+    output = cluster.well(place, "main", on={pending: lambda said: enter(named, said)})
     assert len(addresses(output, "api")) == 3
     assert f"; delete bootstrap-0.{CLUSTER}." in output
     # All is there: nothing to wait for.
-    code, output = cluster.play(place, "main")
-    assert code == 0, output[-4000:]
+    output = cluster.well(place, "main")
     assert "waiting since" not in output
     for line in LINE.findall(output):
         named.update(line[0], line[1])
@@ -300,8 +285,7 @@ def test_the_wait_for_records_made_by_hand_has_a_limit_and_none_in_check_mode(na
         f"The creation of the printed DNS records was not completed within wait_timeout. Pending: api.{CLUSTER} resolves to nothing"
         in " ".join(output.split())
     )
-    code, output = cluster.play(place, "main", arguments=("--check",), openshift_dns_wait_timeout=100000)
-    assert code == 0, output[-4000:]
+    cluster.well(place, "main", arguments=("--check",), openshift_dns_wait_timeout=100000)
 
 
 @pytest.mark.debian("bind9")
@@ -313,8 +297,7 @@ def test_devices_renamed_in_capitals_alone_stay_in_the_records(named: Named, clu
     devices = [device for device in listed if device["hostname"].endswith(CLUSTER)]
     for device in devices:
         call(cluster.sandbox, "PUT", f"devices/{device['id']}", {"hostname": device["hostname"].capitalize()})
-    code, output = cluster.play(place, "main", arguments=("--check",), dns_machines=[device["hostname"] for device in devices])
-    assert code == 0, output[-4000:]
+    output = cluster.well(place, "main", arguments=("--check",), dns_machines=[device["hostname"] for device in devices])
     assert len(addresses(output, "api")) == 4
     assert "; delete" not in output
 

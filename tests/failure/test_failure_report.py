@@ -135,14 +135,6 @@ def test_a_metal_api_that_is_down(play: FailingPlay) -> None:
     assert missing(failed) == {"devices", "events"}
 
 
-def test_everything_at_once(play: FailingPlay, devices: dict[str, dict[str, Any]]) -> None:
-    (play.folder / "clusters").write_text("", encoding="utf-8")
-    play.environment = {**play.environment, "METAL_API_URL": "http://127.0.0.1:9/metal/v1"}
-    with silent_server(devices["control-plane"]["address"], 6443):
-        failed = play.run(openshift_gather_files=FAILING_TEMPLATE, metal_console_host=FAILING_TEMPLATE)
-    ends_with_the_reason(failed)
-
-
 def test_a_task_whose_name_cannot_be_templated(play: FailingPlay) -> None:
     failed = play.run({"name": "Ask {{ nobody_knows }}", "ansible.builtin.command": {"argv": ["sh", "-c", f"echo '{REASON}' >&2; exit 3"]}})
     assert failed.code == 2
@@ -168,26 +160,6 @@ def test_a_hidden_task_stays_hidden(play: FailingPlay) -> None:
     assert SECRET not in failed.output.replace(f"echo {SECRET}", "")
     assert "no_log" in failed.last_screen
     assert SECRET not in "".join(failed.entries.values())
-
-
-def test_each_failed_item_of_a_loop_is_named(play: FailingPlay) -> None:
-    failed = play.run(
-        {
-            "name": "Drain the nodes",
-            "ansible.builtin.command": {
-                "argv": ["sh", "-c", "test {{ item.ready }} = yes || { echo 'budget web allows no disruption' >&2; exit 1; }"]
-            },
-            "loop": [
-                {"hostname": "worker-0", "ready": "yes"},
-                {"hostname": "worker-1", "ready": "no"},
-                {"hostname": "worker-2", "ready": "no"},
-            ],
-            "loop_control": {"label": "{{ item.hostname }}"},
-        }
-    )
-    assert "  Object:   worker-1, worker-2\n" in failed.last_screen
-    assert "budget web allows no disruption" in failed.last_screen
-    assert "worker-0" not in failed.last_screen
 
 
 def test_a_refusal_before_anything_exists_leaves_no_bundle(play: FailingPlay) -> None:

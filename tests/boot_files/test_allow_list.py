@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from sandbox.testing.process import RunningSandbox
+from tests.contract.environment import call
 
 from .methods import CLUSTER, Method, Pointed, controller, ignition_files
 
@@ -82,7 +83,7 @@ def test_on_metal_nothing_served_in_plain_opens_bootstrap_ign(
     assert machine.url in overheard
     assert status(machine, "127.99.0.9") == 503, "nobody before the device is ordered"
 
-    with ordered(sandbox_environment) as addresses:
+    with ordered(sandbox) as addresses:
         run("allow")
         assert status(machine, addresses[0]) == 200
         assert status(machine, "127.99.0.9") == 503
@@ -94,14 +95,8 @@ def test_on_metal_nothing_served_in_plain_opens_bootstrap_ign(
 
 
 @contextlib.contextmanager
-def ordered(environment: dict[str, str]) -> Iterator[list[str]]:
+def ordered(sandbox: RunningSandbox) -> Iterator[list[str]]:
     """A bootstrap device; yields its public IPv4 addresses, and returns when it is gone."""
-
-    def api(method: str, path: str, **arguments: Any) -> Any:
-        url = f"{environment['METAL_API_URL']}/{path}"
-        answer = httpx.request(method, url, headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, **arguments)
-        answer.raise_for_status()
-        return answer.json() if answer.content else None
 
     desired = {
         "hostname": f"bootstrap-0.{CLUSTER}",
@@ -110,19 +105,19 @@ def ordered(environment: dict[str, str]) -> Iterator[list[str]]:
         "operating_system": "ubuntu_24_04",
         "tags": [f"openshift-cluster={CLUSTER}", "openshift-role=bootstrap"],
     }
-    devices = f"projects/{environment['METAL_PROJECT_ID']}/devices"
-    device = api("POST", devices, json=desired)
+    devices = f"projects/{sandbox.environment['METAL_PROJECT_ID']}/devices"
+    device = call(sandbox, "POST", devices, desired)
     end = time.monotonic() + 60
     try:
         addresses: list[str] = []
         while not addresses and time.monotonic() < end:
-            result = api("GET", f"devices/{device['id']}")["ip_addresses"]
+            result = call(sandbox, "GET", f"devices/{device['id']}")["ip_addresses"]
             addresses = [entry["address"] for entry in result if entry["address_family"] == 4 and entry["public"]]
             time.sleep(0.2)
         yield addresses
     finally:
-        api("DELETE", f"devices/{device['id']}", params={"force_delete": "true"})
-        while any(each["id"] == device["id"] for each in api("GET", devices)["devices"]) and time.monotonic() < end:
+        call(sandbox, "DELETE", f"devices/{device['id']}?force_delete=true")
+        while any(each["id"] == device["id"] for each in call(sandbox, "GET", devices)["devices"]) and time.monotonic() < end:
             time.sleep(0.2)
 
 
@@ -131,7 +126,7 @@ def test_only_the_bootstrap_device_gets_bootstrap_ign(method: Method, sandbox: R
     machine = Pointed.at(method.pointer)
     assert status(machine, "127.99.0.9") == 200, "nobody knows yet where it will be"
 
-    with ordered(sandbox_environment) as addresses:
+    with ordered(sandbox) as addresses:
         method.run("allow", environment=sandbox_environment, boot_files_allow_list=True)
         assert status(machine, addresses[0]) == 200
         # Ignition of a machine that comes too early asks again after this.

@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sandbox.testing.process import RunningSandbox
+from tests.contract.environment import call
 from tests.failure.failing import NAME, FailingPlay, environment_of
 from tests.ssh_keys import make_ssh_key
 
@@ -24,22 +24,13 @@ MARK = "a line on the console"
 SECRET = "pl4nted-console"
 
 
-def ask(sandbox: RunningSandbox, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-    environment = sandbox.environment
-    answer = sandbox._client.request(
-        method, f"{environment['METAL_API_URL']}/{path}", headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, json=body
-    )
-    answer.raise_for_status()
-    return answer.json() if answer.content else None
-
-
 @pytest.fixture
 def key(tmp_path: Path, sandbox: RunningSandbox) -> Iterator[Path]:
     """An SSH key of the user of the sandbox."""
     file = make_ssh_key(tmp_path / "key")
-    made = ask(sandbox, "POST", "ssh-keys", {"label": "test", "key": file.with_suffix(".pub").read_text(encoding="ascii")})
+    made = call(sandbox, "POST", "ssh-keys", {"label": "test", "key": file.with_suffix(".pub").read_text(encoding="ascii")})
     yield file
-    ask(sandbox, "DELETE", f"ssh-keys/{made['id']}")
+    call(sandbox, "DELETE", f"ssh-keys/{made['id']}")
 
 
 @contextmanager
@@ -48,7 +39,7 @@ def ordered(sandbox: RunningSandbox) -> Iterator[str]:
     script = f"#!ipxe\necho {MARK}\necho \x1b[2Jclient_secret={SECRET}\nshell\n"
     body = {"hostname": HOSTNAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "userdata": script}
     project = sandbox.environment["METAL_PROJECT_ID"]
-    made = ask(sandbox, "POST", f"projects/{project}/devices", {**body, "tags": [f"openshift-cluster={NAME}", "openshift-role=worker"]})
+    made = call(sandbox, "POST", f"projects/{project}/devices", {**body, "tags": [f"openshift-cluster={NAME}", "openshift-role=worker"]})
     console = sandbox.directory / "machines" / made["id"] / "console.log"
     deadline = time.monotonic() + 60
     while not console.exists() or SECRET not in console.read_text(encoding="utf-8"):
@@ -57,7 +48,7 @@ def ordered(sandbox: RunningSandbox) -> Iterator[str]:
     try:
         yield str(made["id"])
     finally:
-        ask(sandbox, "DELETE", f"devices/{made['id']}?force_delete=true")
+        call(sandbox, "DELETE", f"devices/{made['id']}?force_delete=true")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
+from tests.contract.environment import call
 from tests.failure.failing import NAME, REASON, Failed, FailingPlay, environment_of, seed, silent_server, write_kubeconfig
 
 TITLE = f"Install of {NAME} failed in phase 2 of 2, Create devices"
@@ -29,11 +30,8 @@ def devices(sandbox: RunningSandbox) -> Iterator[dict[str, dict[str, Any]]]:
     """A bootstrap and a control plane device, by role."""
     found = {role: seed(sandbox, role) for role in ("bootstrap", "control-plane")}
     yield found
-    environment = sandbox.environment
     for device in found.values():
-        sandbox._client.delete(
-            f"{environment['METAL_API_URL']}/devices/{device['id']}", headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}
-        ).raise_for_status()
+        call(sandbox, "DELETE", f"devices/{device['id']}")
 
 
 def ends_with_the_reason(failed: Failed) -> None:

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import user_environment
+from tests.contract.environment import call
 from tests.role_play import PACED
 
 CLUSTER = "gateways.metal.test"
@@ -32,11 +32,7 @@ class Project:
         self._path = f"projects/{sandbox.environment['METAL_PROJECT_ID']}"
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        environment = self.sandbox.environment
-        url = f"{environment['METAL_API_URL']}/{path}"
-        answer = httpx.request(method, url, json=body, headers={"X-Auth-Token": environment["METAL_AUTH_TOKEN"]}, timeout=30)
-        answer.raise_for_status()
-        return answer.json() if answer.content else None
+        return call(self.sandbox, method, path, body)
 
     def create(self, kind: str, **body: Any) -> Any:
         return self.ask("POST", f"{self._path}/{kind}", body)

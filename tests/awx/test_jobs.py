@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
 
@@ -100,18 +99,9 @@ def test_the_status_is_an_artifact(awx: Awx, inventory: Inventory) -> None:
     assert "TASK" not in job.output
 
 
-@pytest.mark.parametrize(
-    ("sizes", "words"),
-    [
-        ("worker=worker-0 wroker-1", "wroker-1 is none of its hosts (worker-0, worker-1), and not of the form worker-0"),
-        ("storage=3", "pool storage is unknown: the pools of the inventory are worker"),
-        # An answer is text, and no template.
-        ("{{ lookup('pipe', 'id') }}", "which is not a number for each pool"),
-    ],
-)
-def test_an_answer_that_is_no_pool_size_is_refused(awx: Awx, inventory: Inventory, sizes: str, words: str) -> None:
-    job = awx.run("scale.yml", inventory, survey={"openshift_pool_sizes": sizes}, timeout=300)
-    job.refused("openshift_pool_sizes", words)
+def test_an_answer_is_text_and_no_template(awx: Awx, inventory: Inventory) -> None:
+    job = awx.run("scale.yml", inventory, survey={"openshift_pool_sizes": "{{ lookup('pipe', 'id') }}"}, timeout=300)
+    job.refused("openshift_pool_sizes", "which is not a number for each pool")
 
 
 @pytest.mark.usefixtures("workers")
@@ -134,21 +124,6 @@ def test_the_schedule_of_orphans_ends_well(awx: Awx, inventory: Inventory) -> No
     listed = awx.run("playbooks/orphans.yml", inventory, timeout=300).ended_well().flat
     assert f"1 of 1 clusters are not in openshift_orphans_expected, and a job of AWX has no folders of clusters: {NAME}" in listed
     assert "destroy.yml" not in listed
-
-
-@pytest.mark.usefixtures("workers")
-def test_a_job_deletes_orphans_by_name_only(awx: Awx, inventory: Inventory) -> None:
-    survey = {"openshift_orphans_delete": "all", "openshift_orphans_confirm": NAME}
-    listed = copy.deepcopy(inventory)
-    listed["all"].setdefault("vars", {})["openshift_orphans_min_age"] = 0
-    awx.run("playbooks/orphans.yml", listed, survey=survey, timeout=300).refused(
-        "Nothing was deleted. openshift_orphans_delete is all, and a job of AWX has no folders of clusters"
-    )
-
-
-def test_a_limit_is_refused(awx: Awx, inventory: Inventory) -> None:
-    """AWX would report a job that did nothing as successful."""
-    awx.run("scale.yml", inventory, arguments=["-l", "worker-0"], timeout=300).refused("Cannot run with --limit worker-0")
 
 
 @pytest.mark.usefixtures("workers")

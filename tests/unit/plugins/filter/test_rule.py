@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -77,11 +75,3 @@ def test_an_expected_error_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_input_of_another_form_names_the_rule(value: Any, options: dict[str, Any]) -> None:
     with pytest.raises(AnsibleFilterError, match=r"^dns\.zone_lines: the input does not have the form that this rule reads: "):
         rule(value, "dns.zone_lines", "demo.metal.test", 60, **options)
-
-
-def test_only_the_subject_of_a_rule_is_loaded() -> None:
-    """A worker loads what its task needs, in each of its processes again."""
-    program = f"import sys; from {rule.__module__} import rule; rule([], 'dns.zone_lines', 'x', 1); print(*sys.modules)"
-    paths = f"{ROOT}:{ROOT / 'collections'}"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, env={"PYTHONPATH": paths})
-    assert [name for name in done.stdout.split() if name.startswith(f"{PACKAGE}.")] == [f"{PACKAGE}.dns"]

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import tomllib
 from types import SimpleNamespace
@@ -143,20 +142,6 @@ def test_a_task_that_runs_out_of_time_leaves_no_fork(forks: list[int]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert_gone(forks)
-
-
-def test_workers_have_the_filters_from_the_main_process() -> None:
-    """Else each of them would load all files of filters for the first filter of a task."""
-    filters = ActionModule.__module__.replace("action.metal_device_info", "filter.machines")
-    program = f"""
-import sys
-from ansible.plugins.loader import action_loader, init_plugin_loader
-init_plugin_loader([{str(REPOSITORY / "collections")!r}])
-assert {filters!r} not in sys.modules
-action_loader.get("equinix_metal.openshift.metal_device_info", class_only=True)
-assert {filters!r} in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def action(**differs: Any) -> ActionModule:

@@ -27,12 +27,6 @@ def test_a_phase_that_is_not_in_the_table_has_no_number() -> None:
     assert heading(log, 2.0) == "Something else (elapsed 1s)"
 
 
-def test_a_log_is_not_changed_in_place() -> None:
-    log = begin(PHASES[0], PHASES, [], 1.0)
-    begin(PHASES[1], PHASES, log, 2.0)
-    assert len(log) == 1
-
-
 def test_a_phase_without_a_step_is_idle_but_not_the_first_and_none_without_a_plan() -> None:
     plan = {"steps": [{"phase": PHASES[2]}]}
     assert [is_idle(title, PHASES, plan) for title in PHASES] == [False, True, False]

@@ -114,13 +114,6 @@ def test_whatever_a_setting_is_there_is_an_install_config_to_judge(name: str, ma
     assert install_config(SETTINGS | {name: malformed})["apiVersion"] == "v1"
 
 
-def test_the_inputs_stay_as_they_are() -> None:
-    further = {"networking": {"clusterNetworkMTU": 1400}}
-    install_config(SETTINGS, further)
-    assert further == {"networking": {"clusterNetworkMTU": 1400}}
-    assert SETTINGS["cluster_networks"] == [{"cidr": "10.128.0.0/14", "hostPrefix": 23}]
-
-
 def test_what_is_no_mapping_is_refused() -> None:
     with pytest.raises(InstallConfigError, match="has to be a mapping"):
         install_config(SETTINGS, ["x"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import pytest
@@ -57,17 +56,3 @@ def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], whe
 def test_a_variable_of_all_hosts_is_reported_once() -> None:
     every = [host for hosts in HOSTS.values() for host in hosts]
     assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "unknown variable metal_plann, did you mean metal_plan?")
-
-
-def test_the_nearest_name_is_searched_once_for_any_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_for: list[str] = []
-    search = difflib.get_close_matches
-
-    def counted(word: str, *arguments: Any, **more: Any) -> list[str]:
-        looked_for.append(word)
-        return search(word, *arguments, **more)
-
-    monkeypatch.setattr(difflib, "get_close_matches", counted)
-    hosts = {**HOSTS, "workers": [f"worker-{index}" for index in range(500)]}
-    assert found({"metal_plann": hosts["workers"], "openshift_colour": hosts["workers"]}, hosts)[0] == "failed"
-    assert sorted(looked_for) == ["metal_plann", "openshift_colour"]

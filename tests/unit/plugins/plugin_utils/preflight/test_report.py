@@ -72,12 +72,6 @@ def test_a_successful_preflight_prints_two_lines() -> None:
     ]
 
 
-def test_the_report_itself_stays_as_it_is() -> None:
-    before = str(REPORT)
-    screen_lines(REPORT)
-    assert str(REPORT) == before
-
-
 def test_a_notable_check_is_printed_although_it_passed() -> None:
     notable = {**check("default plans", "passed"), "is_notable": True}
     assert screen_lines({"checks": [check("fine", "passed"), notable], "summary": "2 passed"}) == [

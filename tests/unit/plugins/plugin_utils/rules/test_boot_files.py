@@ -376,13 +376,6 @@ def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:
         contents_on_metal([machine("bootstrap", role="bootstrap")])
 
 
-def test_the_files_of_five_hundred_machines_are_small_and_rendered_at_once() -> None:
-    desired = [machine(f"worker-{number}") for number in range(500)]
-    contents = contents_on_metal(desired, metadata_url="http://metadata.test/metadata", reporter=REPORTER)
-    assert len(contents) == 1001
-    assert sum(map(len, contents.values())) < 2_000_000
-
-
 def test_without_machines_the_defaults_are_the_only_profile() -> None:
     assert boot_profiles([], DEFAULTS) == [DEFAULTS]
 

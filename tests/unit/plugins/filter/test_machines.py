@@ -138,11 +138,6 @@ def test_routers_may_run_in_the_ingress_pool_alone_whatever_its_taints(ingress: 
     assert labels == {"worker-0": {INGRESS_LABEL: "infra"} if ingress == "infra" else {}, "worker-1": {}}
 
 
-def test_hosts_may_be_named_in_full_and_in_any_case() -> None:
-    (found,) = machines(["Worker-9.Demo.metal.test"], hostvars(**{"Worker-9.Demo.metal.test": {}}))
-    assert found["hostname"] == "worker-9.demo.metal.test"
-
-
 @pytest.mark.parametrize(
     ("host", "variables", "words"),
     [
@@ -189,20 +184,6 @@ def test_wrong_arguments(arguments: tuple[Any, Any]) -> None:
         machines(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({}, "x86_64"),
-        ({"metal_plan": "c3.large.arm64"}, "aarch64"),
-        ({"metal_plan": "one.of.ours"}, "x86_64"),
-        ({"metal_plan": "one.of.ours", "openshift_architecture": "aarch64"}, "aarch64"),
-    ],
-)
-def test_the_architecture_is_what_is_said_or_what_the_plan_is(variables: dict[str, Any], expected: str) -> None:
-    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}))
-    assert (found["architecture"], found["boot_profile"]) == (expected, expected)
-
-
 def test_machines_that_boot_the_same_share_a_profile() -> None:
     rule = {"openshift_install_device": "smallest nvme", "openshift_root_device_hints": {"minSizeGigabytes": 200, "rotational": False}}
     found = machines(
@@ -226,11 +207,6 @@ def test_hints_are_what_ansible_makes_of_a_file() -> None:
     assert found["root_device_hints"] == {"minSizeGigabytes": 900, "rotational": False}
     (plain,) = machines(["worker-0"], hostvars(**{"worker-0": {"openshift_root_device_hints": {**hints, "minSizeGigabytes": 900}}}))
     assert found["boot_profile"] == plain["boot_profile"]
-
-
-@pytest.mark.parametrize("device", ["/dev/sda", "/dev/disk/by-id/wwn-0x5002538e", "smallest", "largest", "smallest nvme", "largest hdd"])
-def test_disks_that_can_be_said(device: str) -> None:
-    assert machines(["worker-0"], hostvars(**{"worker-0": {"openshift_install_device": device}}))[0]["install_device"] == device
 
 
 @pytest.mark.parametrize(
@@ -299,13 +275,6 @@ def test_a_refused_option_is_distinguished_from_the_attribute_of_a_device(name: 
     assert found.get("unknown_variables") == (None if given == "of the device" else [f"metal_{name}"])
 
 
-def test_variables_of_the_run_are_told_of_the_host_that_has_them() -> None:
-    given = {"openshift_worker_quorum": 1, "metal_api_url": AnsibleError, "metal_plan": "x"}
-    (found,) = machines(["worker-0"], hostvars(**{"worker-0": given}), strict=False)
-    # The cluster's name is read from each host, for its host name.
-    assert found["run_variables"] == ["metal_api_url", "openshift_worker_quorum"]
-
-
 @pytest.mark.parametrize(
     ("variables", "result"),
     [
@@ -341,21 +310,6 @@ BOOTSTRAP: dict[str, Any] = {
     "openshift_consoles": ["tty0"],
 }
 UNSET: dict[str, Any] = {"metal_plan": None, "metal_metro": None}
-
-
-EMPTY: dict[str, Any] = {"metal_plan": "", "metal_metro": "", "openshift_install_device": ""}
-
-
-@pytest.mark.parametrize("unset", [UNSET, EMPTY], ids=["null", "empty"])
-def test_a_control_plane_host_without_a_plan_has_that_of_the_bootstrap_host(unset: dict[str, Any]) -> None:
-    bootstrap, master, worker = machines(
-        ["bootstrap", "master-0", "worker-0"], hostvars(**{"bootstrap": BOOTSTRAP, "master-0": unset, "worker-0": UNSET})
-    )
-    shared = ("plan", "metro", "placement", "install_device", "consoles", "boot_profile", "architecture")
-    assert {name: master[name] for name in shared} == {name: bootstrap[name] for name in shared}
-    # What is of one device stays with it.
-    assert "termination_time" not in master and master["tags"] == []
-    assert "plan" not in worker and "consoles" not in worker
 
 
 @pytest.mark.parametrize(

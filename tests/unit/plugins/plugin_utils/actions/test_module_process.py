@@ -121,10 +121,6 @@ def test_other_results_are_those_of_the_module(answer: dict[str, Any]) -> None:
     assert module_process._killed("metal_device_info", module_process._ended(answer)) == {}
 
 
-def test_a_module_that_has_failed_was_not_killed() -> None:
-    assert module_process._killed("metal_device_info", {"rc": 1, "stdout": "", "stderr": "Traceback"}) == {}
-
-
 def test_a_task_that_runs_out_of_time_leaves_no_fork(forks: list[int]) -> None:
     class TimeUpError(Exception):
         pass

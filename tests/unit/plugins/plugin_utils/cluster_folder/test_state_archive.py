@@ -315,10 +315,6 @@ def restored(local: ClusterFiles, contents: dict[str, bytes], generation: int = 
     return restoration(local, Archive(named(generation, contents), CLUSTER, contents), "/clusters/demo", LOCATION)
 
 
-def test_an_empty_folder_gets_all_files() -> None:
-    assert restored(ClusterFiles(), NEW).written == NEW
-
-
 def test_an_unchanged_folder_is_replaced_and_loses_what_the_archive_does_not_have() -> None:
     found = restored(ClusterFiles(NEW, recorded(named(1, NEW))), {**OLD, "kubeconfig": b"c"})
     assert found.written == {**OLD, "kubeconfig": b"c"}

@@ -76,23 +76,6 @@ def test_values_of_any_type_are_left_to_the_installer(path: tuple[Any, ...]) -> 
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("platform", "external", "cloudControllerManager"), "external"),
-        (("cpuPartitioningMode",), "allnodes"),
-        (("featureSet",), "TechPreview"),
-        (("imageDigestSources", 0, "sourcePolicy"), "Never"),
-        (("networking", "clusterNetwork", 0, "hostPrefix"), 31),
-        (("networking", "clusterNetwork", 1, "hostPrefix"), 127),
-    ],
-)
-def test_values_that_make_no_cluster(path: tuple[Any, ...], value: Any) -> None:
-    (problem,) = beyond.problems(changed(path, value), None)
-    assert problem.path.partition("[")[0] in ".".join(map(str, path))
-    assert str(value) in problem.text
-
-
-@pytest.mark.parametrize(
     ("release", "subnet", "refused"),
     [
         ((4, 17), "169.254.64.0/20", False),
@@ -114,10 +97,3 @@ def test_the_join_subnet_may_be_one_of_the_users_own() -> None:
     del config["networking"]["ovnKubernetesConfig"]
     (problem,) = beyond.problems(config, (4, 17))
     assert "machineNetwork[0]: 100.64.8.0/24 must not overlap with 100.64.0.0/16" in problem.text
-
-
-def test_ip_versions_of_cluster_and_service_networks() -> None:
-    config = copy.deepcopy(GOOD)
-    config["networking"]["serviceNetwork"] = ["172.30.0.0/16"]
-    (problem,) = beyond.warnings(config)
-    assert problem.path == "networking.clusterNetwork"

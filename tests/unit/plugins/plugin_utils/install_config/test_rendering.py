@@ -50,10 +50,6 @@ def test_platform_external() -> None:
     assert with_manager == {"external": {"platformName": "rack", "cloudControllerManager": "External"}}
 
 
-def test_the_network_plugin_is_a_default() -> None:
-    assert install_config(SETTINGS, {"networking": {"networkType": "Calico"}})["networking"]["networkType"] == "Calico"
-
-
 def test_okd_needs_no_pull_secret_and_keeps_one() -> None:
     okd = SETTINGS | {"distribution": "okd"}
     assert install_config(okd)["pullSecret"] == "a secret"

@@ -114,15 +114,6 @@ def test_only_plans_that_the_operating_system_can_be_provisioned_on() -> None:
     assert choose(systems=systems) == {**dict.fromkeys([*CONTROL_PLANE, *WORKERS], "big.x86"), "balancer": "tiny.x86"}
 
 
-def test_the_architecture_of_the_host() -> None:
-    arm = inventory(workers=[machine("worker-0.demo", "worker", architecture="aarch64")])
-    assert choose(arm)["worker-0"] == "middle.arm64"
-    without = choose(arm, plans=PLANS[:-1])["worker-0"]
-    assert without == (
-        "the Metal API offers no plan in metro da for custom_ipxe with architecture aarch64, 2 cores, 8 GB of memory and a disk of 100 GB"
-    )
-
-
 @pytest.mark.parametrize(
     ("servers", "expected"),
     [
@@ -197,16 +188,6 @@ def test_devices_of_another_pool_architecture_or_host_with_a_plan_do_not_decide(
 def test_the_bootstrap_device_that_becomes_a_worker() -> None:
     assert choose(reused="worker-1") == {**EXPECTED, "worker-1": "middle.x86"}
     assert choose(reused="worker-1.demo") == {**EXPECTED, "worker-1": "middle.x86"}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"hardware_reservation_id": "next-available"}, {"spot_instance": True, "spot_price_max": 0.5}],
-    ids=["reserved", "spot"],
-)
-def test_hosts_whose_options_belong_to_a_plan_have_no_default(options: dict[str, Any]) -> None:
-    found = choose({"workers": [machine("worker-0.demo", "worker", **options)]})
-    assert found == {"worker-0": "a host with metal_hardware_reservation_id or metal_spot_instance has no default plan"}
 
 
 @pytest.mark.parametrize(

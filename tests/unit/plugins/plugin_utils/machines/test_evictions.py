@@ -55,10 +55,6 @@ def test_a_worker_whose_end_is_here_is_still_drained(end: str) -> None:
     assert found["evictions"][0]["seconds"] >= 0
 
 
-def test_without_evictions_there_is_nothing_to_drain() -> None:
-    assert evictions([], now=NOW, within=300) == {"evictions": [], "nodes": [], "timeout": 0, "grace_period": 0, "lines": []}
-
-
 def test_the_node_of_a_renamed_device_is_drained() -> None:
     nodes = [{"name": "spot-0", "device_id": "id-box"}, {"name": "spot-1", "device_id": "id-Spot-1"}]
     found = evictions([device("box", "2026-11-21T09:01:00Z"), device("Spot-1", "2026-11-21T09:02:00Z")], nodes, now=NOW, within=300)

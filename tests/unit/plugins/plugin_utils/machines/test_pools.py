@@ -29,10 +29,6 @@ def test_no_sizes(given: Any) -> None:
     assert pool_hosts(groups(worker="worker-0 worker-1"), given) == {"added": [], "workers": ["worker-0", "worker-1"]}
 
 
-def test_several_sizes() -> None:
-    assert parse_sizes("worker=3, storage=2") == parse_sizes("worker=3 storage=2") == {"worker": 3, "storage": 2}
-
-
 @pytest.mark.parametrize(
     "given", [{"worker": "three"}, {"worker": -1}, {"worker": True}, {"worker": 1.5}, "worker", "[3]", "worker=3 worker=4", 3]
 )

@@ -37,10 +37,6 @@ def test_a_file_and_a_folder(tmp_path: Path) -> None:
     assert found[2]["content"] == GOOD
 
 
-def test_nothing_of_nothing() -> None:
-    assert manifests([]) == []
-
-
 @pytest.mark.parametrize(("result", "text"), BAD.items())
 def test_what_is_no_manifest_is_told(result: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.yml"

@@ -51,8 +51,3 @@ def found(
 )
 def test_groups_are_named_where_all_of_their_hosts_have_it(hosts: list[str], where: str) -> None:
     assert found({"metal_plann": hosts}) == ("failed", f"unknown variable metal_plann ({where}), did you mean metal_plan?")
-
-
-def test_a_variable_of_all_hosts_is_reported_once() -> None:
-    every = [host for hosts in HOSTS.values() for host in hosts]
-    assert found({"metal_plann": every}, given=("metal_plann",)) == ("failed", "unknown variable metal_plann, did you mean metal_plan?")

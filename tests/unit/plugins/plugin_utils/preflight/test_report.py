@@ -65,13 +65,6 @@ def test_verbose_every_check_has_a_line() -> None:
     assert lines[-2].strip() == "to do:    take the whole pull secret"
 
 
-def test_a_successful_preflight_prints_two_lines() -> None:
-    assert screen_lines({"checks": [check("fine", "passed")], "summary": "1 passed"}) == [
-        "1 check passed (all of them with -v)",
-        "1 passed",
-    ]
-
-
 def test_a_notable_check_is_printed_although_it_passed() -> None:
     notable = {**check("default plans", "passed"), "is_notable": True}
     assert screen_lines({"checks": [check("fine", "passed"), notable], "summary": "2 passed"}) == [

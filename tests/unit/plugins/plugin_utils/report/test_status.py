@@ -212,17 +212,6 @@ def test_a_renamed_device_is_that_of_its_node() -> None:
         assert (line["name"], line["device"]["id"]) == (full("worker-0"), "id-worker-0")
 
 
-def test_devices_that_have_swapped_their_names_are_those_of_their_nodes() -> None:
-    names = ("worker-0", "worker-1")
-    swapped = [device(name, hostname=full(other)) for name, other in zip(names, reversed(names), strict=True)]
-    found = status([machine(name) for name in names], swapped, [node(name) for name in names])
-    assert [(line["name"], line["device"]["id"]) for line in found["machines"]] == [(full(name), f"id-{name}") for name in names]
-    assert texts(found) == [
-        f"worker-0: its device id-worker-0 is named {full('worker-1')} at the Metal API",
-        f"worker-1: its device id-worker-1 is named {full('worker-0')} at the Metal API",
-    ]
-
-
 def test_a_foreign_provider_id_is_a_note() -> None:
     found = status([machine("worker-0")], [device("worker-0")], [node("worker-0", provider_id="baremetalhost:///worker-0")])
     assert found["healthy"]

@@ -257,14 +257,6 @@ def test_only_addresses_that_a_device_can_use_are_kept() -> None:
     assert unsigned(some, {"x86_64.ipxe": {"url": "https://s3.test/b", "ends": later}}, "now", 500) == none["names"]
 
 
-def test_on_metal_each_machine_is_ordered_with_a_boot_script_of_its_own() -> None:
-    orders = device_orders(WORKERS[:2], {"userdata": ""}, role="worker", boot={**BOOT, "ignition_platform": "metal"})
-    assert [order["ipxe_script_url"] for order in orders] == [
-        f"http://203.0.113.1:8080/worker-{number}.demo.metal.test.ipxe" for number in range(2)
-    ]
-    assert not any("userdata" in order for order in orders)
-
-
 METAL: dict[str, Any] = {**SETTINGS, "ignition_platform": "metal", "metadata_url": ""}
 REPORTER = {"name": "report", "script": "#!/bin/sh\n", "unit": "[Unit]\nDescription=report\n"}
 POINTER = {"ignition": {"version": "3.2.0", "config": {"merge": [{"source": "https://api-int.demo.metal.test:22623/config/worker"}]}}}

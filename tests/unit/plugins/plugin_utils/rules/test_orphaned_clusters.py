@@ -61,12 +61,6 @@ def test_a_command_is_made_for_each_cluster_that_has_no_folder_here(tmp_path: Pa
     assert found["lines"].index("Nothing was changed. To destroy one that is not needed any more:") == 3, "after the way to keep it"
 
 
-def test_all_are_known(tmp_path: Path) -> None:
-    (tmp_path / "known.metal.test").mkdir()
-    found = orphaned_clusters([cluster("known.metal.test")], str(tmp_path))
-    assert (found["names"], found["commands"], found["malformed"]) == ([], [], [])
-
-
 def test_expected_clusters_are_known(tmp_path: Path) -> None:
     found = orphaned_clusters([cluster("known.metal.test"), cluster("demo.metal.test")], str(tmp_path), expected=["known.metal.test"])
     assert found["names"] == ["demo.metal.test"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import (
-    address_bits,
     ip_network,
     overlap,
     parse_network,
@@ -33,12 +32,6 @@ def test_malformed_text_is_no_network(text: str) -> None:
 )
 def test_networks_overlap_when_one_contains_the_other(one: str, other: str, expected: bool) -> None:
     assert overlap(ip_network(one), ip_network(other)) is expected
-
-
-def test_a_network_keeps_its_address() -> None:
-    network = ip_network("10.1.2.3/16")
-    assert (str(network), str(network.cidr), str(network.ip)) == ("10.1.2.3/16", "10.1.0.0/16", "10.1.2.3")
-    assert (address_bits(network), address_bits(ip_network("::/0"))) == (32, 128)
 
 
 @pytest.mark.parametrize(

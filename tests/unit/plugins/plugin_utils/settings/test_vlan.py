@@ -14,7 +14,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.v
     address_in,
     cluster_gateway,
     cluster_vlan,
-    gateway_kind,
     gateway_subnet,
 )
 
@@ -25,25 +24,6 @@ GATEWAY = "2c8e2d1c-8a4e-4a61-9b93-8a8f0d4b1f10"
 def gateway(address: str, *, size: int | None = None, **more: Any) -> dict[str, Any]:
     found = {"id": GATEWAY, "gateway_address": address, "private_ipv4_subnet_size": size, "state": "active", "created_at": "2026-11-01"}
     return {**found, **more}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("none", "none"),
-        ("private", "private"),
-        ("public", "public"),
-        (GATEWAY, "id"),
-        (GATEWAY.upper(), ""),
-        ("192.168.40.1", "address"),
-        ("192.168.40", ""),
-        ("2001:db8::1", ""),
-        ("router", ""),
-        ("", ""),
-    ],
-)
-def test_what_the_setting_names(text: str, expected: str) -> None:
-    assert gateway_kind(text) == expected
 
 
 def test_the_gateway_of_the_cluster_is_of_its_kind_and_the_oldest() -> None:

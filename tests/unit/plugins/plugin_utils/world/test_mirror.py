@@ -60,15 +60,6 @@ def collect(state: Path, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.debian("gpgv")
-def test_a_release_of_the_mirror(state: Path, url: str) -> None:
-    found = collect(state, mirror_url=f"{url}/mirror")
-    assert found["mirror"]["url"] == f"{url}/mirror/x86_64/clients/ocp/{VERSION}/sha256sum.txt"
-    assert f"openshift-install-linux-{VERSION}.tar.gz" in found["mirror"]["content"]
-    assert found["signature"]["good"], found
-    assert "installer" not in found
-
-
-@pytest.mark.debian("gpgv")
 def test_a_release_for_both_architectures_and_its_checksums_of_checksums(state: Path, url: str) -> None:
     workers = [{"role": "worker", "architecture": "aarch64"}, {"role": "worker", "architecture": "x86_64"}]
     found = collect(state, mirror_url=f"{url}/mirror", machines={"control_plane": [], "workers": workers})

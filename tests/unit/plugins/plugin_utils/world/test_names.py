@@ -138,15 +138,6 @@ def test_answers_of_a_wildcard_above_are_no_records_of_the_name(named: Named) ->
     assert found[f"worker-0.{CLUSTER}"] == KEEPING
 
 
-async def test_the_sandbox_s_server_answers_as_bind_does(serve: Serve) -> None:
-    server = await serve(DynamicZone)
-    before = (server.zone.records(), server.zone.serial)
-    found = await asyncio.to_thread(names.collect, wanted(server.port))
-    assert found["dns"] == {"dns_rc_str": "NOERROR"}
-    assert found["records"] == dict.fromkeys(found["records"], KEEPING)
-    assert (server.zone.records(), server.zone.serial) == before
-
-
 @pytest.mark.parametrize(("kind", "problem"), [(Moody, "the server answered SERVFAIL"), (Silent, "timed out")])
 async def test_an_error_is_not_reported_as_no_records(serve: Serve, kind: type[DynamicZone], problem: str) -> None:
     server = await serve(kind)

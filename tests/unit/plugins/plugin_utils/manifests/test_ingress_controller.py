@@ -11,7 +11,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import (
     INGRESS_LABEL,
     ingress_controller,
-    merge_patch,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.cluster import ingress_changes
 
@@ -48,11 +47,6 @@ def apply(item: Any, patch: Any) -> Any:
 def of(pool: str = "", replicas: Any = "") -> dict[str, Any]:
     """The IngressController of a cluster that was installed with these settings."""
     return next(iter(ingress_controller(settings(pool, replicas))), {"metadata": {"name": "default"}, "spec": {}})
-
-
-@pytest.mark.parametrize("given", [{}, settings()])
-def test_without_settings_the_operator_decides(given: dict[str, Any]) -> None:
-    assert list(ingress_controller(given)) == []
 
 
 def test_the_manifest_has_a_file_and_tolerates_the_taints_of_the_pool_alone() -> None:
@@ -101,7 +95,3 @@ def test_a_taint_that_the_pool_loses_is_no_longer_tolerated() -> None:
 
 def test_a_cluster_without_an_ingress_controller_is_left_alone() -> None:
     assert ingress_changes([], WORKERS, "infra", 2) == []
-
-
-def test_a_merge_patch_replaces_lists_as_a_whole() -> None:
-    assert merge_patch({"a": [1], "b": 1, "c": {"d": 1}}, {"a": [2], "c": {"e": 1}}) == {"a": [2], "b": None, "c": {"d": None, "e": 1}}

@@ -20,6 +20,7 @@ import yaml
 # As pytest does it, where this is run by itself.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "collections"))
 
+from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._device import ModuleDocFragment
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variable import PREFLIGHT, PRIVATE, Variable
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
     COMPUTED_OPTIONS,
@@ -320,12 +321,8 @@ def _kind(spec: Mapping[str, Any], variable: Variable | None = None) -> str:
 @cache
 def _device_options() -> Mapping[str, Mapping[str, Any]]:
     """Return the documented options of the module that creates the machines of an inventory."""
-    module = (ROOT / "plugins" / "modules" / "metal_device_set.py").read_text(encoding="utf-8")
-    single = (ROOT / "plugins" / "modules" / "metal_device.py").read_text(encoding="utf-8")
-    found: dict[str, Mapping[str, Any]] = {}
-    for source in (single, module):
-        found |= yaml.safe_load(source.partition('DOCUMENTATION = r"""')[2].partition('"""')[0])["options"]
-    return found
+    options: Mapping[str, Mapping[str, Any]] = yaml.safe_load(ModuleDocFragment.MACHINES)["options"]
+    return options
 
 
 def _rows_of_roles() -> Iterator[str]:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attributes of modules: check mode, diff mode, idempotence.
+"""What all modules say: their author, and whether they have check mode, diff mode and are idempotent.
 
 Note that this doc fragment is private to the collection: it may change without notice.
 """
@@ -24,6 +24,8 @@ attributes:
 
     # For modules that change something.
     CHANGING = r"""
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
 options: {}
 attributes:
   check_mode:
@@ -39,6 +41,8 @@ attributes:
 
     # For modules that only read.
     INFO_MODULE = r"""
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
 options: {}
 attributes:
   check_mode:
@@ -54,6 +58,8 @@ attributes:
 
     # For modules that only print, which are action plugins.
     PRINTING = r"""
+author:
+  - equinix_metal.openshift contributors (!UNKNOWN)
 options: {}
 attributes:
   action:

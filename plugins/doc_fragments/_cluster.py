@@ -38,3 +38,16 @@ requirements:
   - kubernetes >= 29
   - cryptography
 """
+
+    # For modules that use the Metal API too; before the fragments of both APIs.
+    AND_METAL = r"""
+options: {}
+attributes:
+  action_group:
+    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
+      options of the connections once.
+    support: full
+    membership:
+      - equinix_metal.openshift.cluster
+      - equinix_metal.openshift.metal
+"""

@@ -102,3 +102,13 @@ options:
       - Required here or in the environment variable E(METAL_PROJECT_ID), unless an ID selects the object.
     type: str
 """
+
+    # For modules of objects that they create and delete.
+    STATE = r"""
+options:
+  state:
+    description: State of the object.
+    type: str
+    choices: [present, absent]
+    default: present
+"""

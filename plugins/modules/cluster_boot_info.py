@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: cluster_boot_info
 short_description: Read what new machines of a running cluster boot from
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Returns the identity, version and architecture of a running OpenShift cluster, the boot images of that version, and the Ignition
     pointers of the machine config server. To add a machine, nothing else is required, in particular no files of the installation.

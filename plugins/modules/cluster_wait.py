@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: cluster_wait
 short_description: Wait until an OpenShift cluster reaches a condition, and report what is pending
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Polls the API of the cluster, as C(openshift-install wait-for) does, until a condition is reached. Reports what is pending, with the
     reason of the cluster and since when.
@@ -19,18 +17,12 @@ description:
     if a device could not be provisioned, is deleted, or its Ignition failed.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
+  - equinix_metal.openshift._cluster.and_metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
-attributes:
-  action_group:
-    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
-      options of the connections once.
-    membership:
-      - equinix_metal.openshift.cluster
-      - equinix_metal.openshift.metal
 options:
   condition:
     description: The condition to wait for.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: csr_approval
 short_description: Approve CSRs of expected nodes only
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - A node joins OpenShift with two certificate signing requests (CSRs), one for its client certificate and, after its Node is registered,
     one for its serving certificate. Without the machine API, an approver has to approve both.
@@ -36,18 +34,12 @@ description:
   - Names and messages from CSRs are displayed with control characters escaped, and truncated if they are long.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._cluster.and_metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
-attributes:
-  action_group:
-    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
-      options of the connections once.
-    membership:
-      - equinix_metal.openshift.cluster
-      - equinix_metal.openshift.metal
 options:
   machines:
     description:

@@ -13,8 +13,6 @@ description:
   - Compares the records with the desired ones, and sets those that differ in as few requests as the provider allows.
   - Only O(records) are changed. With O(owner) each of them has an ownership record, and records of another owner are not changed.
   - A name with an alias (CNAME) cannot have other records. If a desired name has one, the module fails and sets nothing.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 requirements:
   - dnspython
   - boto3, for O(provider=route53)

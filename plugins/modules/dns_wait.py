@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: dns_wait
 short_description: Wait until names resolve to addresses
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Queries a resolver until each name resolves to all of its addresses and to no other, for records that are created outside of Ansible.
   - The module also waits while the resolver does not answer.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: etcd_backup
 short_description: Back up etcd on a control plane machine
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Runs C(/usr/local/bin/cluster-backup.sh) in a privileged pod in the namespace C(openshift-etcd), on a control plane machine with a
     healthy etcd member, and waits until it ends. The pod uses the image of the etcd pod, which the machine has pulled already.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: etcd_info
 short_description: List the etcd members of a cluster
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Lists the etcd members with their health, with C(etcdctl) in an etcd pod. The kubeconfig requires the right to create C(pods/exec) in
     the namespace C(openshift-etcd).

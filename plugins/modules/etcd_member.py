@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: etcd_member
 short_description: Remove the etcd member of a control plane Node
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Removes the etcd member of a control plane machine that no longer exists, with C(etcdctl) in the etcd pod of another machine. Fails if
     the remaining members would have no quorum.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: etcd_replacement
 short_description: Record the replacement of a control plane machine and switch the etcd quorum guard
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Records which control plane machine is being replaced, with the IDs of its old device and its old etcd member, in the annotation
     C(equinix-metal.openshift/replacing) of the resource C(etcd/cluster). A run that continues an interrupted one reads it there. Only one

@@ -11,8 +11,6 @@ short_description: List free addresses of IP reservations
 version_added: 0.1.0
 description:
   - Lists the free subnets of a size in one IP reservation (block), or in all public and global blocks of the project.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ip_reservation_id:
     description: ID of the block. By default all blocks of the types V(public_ipv4) and V(global_ipv4), with a request for each.

@@ -13,8 +13,6 @@ description:
   - Requests BGP for a project, or requests it again with other settings. Options that are not set keep their value.
   - A local configuration is enabled at once. A global one has to be approved by Equinix Metal. The module does not wait for that, and
     returns its status.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   deployment_type:
     description: V(local) announces elastic addresses of a metro, V(global) announces global addresses and your own. Required for the first
@@ -70,11 +68,6 @@ bgp_config:
     requested_at: {description: "Time of the request, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     ranges: {description: Address ranges of the project., type: list, elements: dict, sample: []}
     md5_enabled: {description: Whether a password is set. The password is not returned., type: bool, sample: true}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {asn: 65000, deployment_type: local}}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Returns the BGP configuration of a project, and the sessions of the project or of one device.
   - For one device, also returns the neighbors that its BGP daemon has to be configured with.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   device_id:
     description: List only the sessions of this device, and its neighbors.

@@ -14,8 +14,6 @@ description:
   - A session is found by O(id), otherwise by O(device_id) and O(address_family).
   - BGP has to be enabled in the project, see O(enable_local_bgp) and M(equinix_metal.openshift.metal_bgp_config). The session is up only
     when the device runs a BGP daemon, so the module does not wait for it.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the session. It has to exist.
@@ -35,14 +33,10 @@ options:
       existing configuration is not changed, whatever its type and ASN.
     type: bool
     default: false
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
 seealso:
   - module: equinix_metal.openshift.metal_bgp_config
@@ -83,11 +77,6 @@ bgp_session:
     default_route: {description: Whether the default route is announced to the device., type: bool, sample: false}
     learned_routes: {description: Routes that the API learned from the device., type: list, elements: str, sample: []}
     device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {address_family: ipv4}}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -11,8 +11,6 @@ short_description: Check the capacity and the prices of servers
 version_added: 0.1.0
 description:
   - Checks whether the Metal API has capacity for servers of a plan in a metro now, and returns the hourly prices.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   servers:
     description: The servers to check.

@@ -13,8 +13,6 @@ description:
   - Lists the devices, IP reservations, VLANs and gateways with the ownership tag of a cluster, C(openshift-cluster=<name>.<base domain>).
   - Resources are found by these tags only, never by names or descriptions, so the result is the same on every computer.
   - The VLAN of a cluster lock (see M(equinix_metal.openshift.metal_cluster_lock)) is listed in C(locks) and not counted.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   names:
     description:

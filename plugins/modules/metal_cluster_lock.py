@@ -18,8 +18,6 @@ description:
     best with C(module_defaults). Modules acquire the lock before their first write, so a playbook without changes writes nothing.
   - A lock that is not renewed expires. A lock of a playbook that has ended on the same computer is replaced as soon as none of its requests
     can still arrive.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   name:
     description: Name of the cluster, C(<name>.<base domain>).
@@ -118,11 +116,6 @@ broken_lock:
   description: The broken lock, with the keys of RV(lock). V(null) without one.
   returned: unlock is given
   type: dict
-diff:
-  description: The lock of this run before and after.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {name: demo.example.com, run: 1f5a2c1e-7f0a-5e0b-9a7e-1a3d4c5b6a70}}
 """
 
 from ..module_utils.frame.lock import LockModule

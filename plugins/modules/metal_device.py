@@ -14,8 +14,6 @@ description:
   - A device is found by O(id), or by O(hostname) and all O(ownership_tags).
   - Attributes whose options are not set are not changed. If an attribute cannot be changed, the module fails and reports what to do
     instead. The module fails at once if the device is in the state C(failed).
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   hostname:
     description:
@@ -35,11 +33,6 @@ options:
       With O(state=present) such a device of the same host name is an error.
     type: list
     elements: str
-  plan:
-    description:
-      - Slug or ID of the server plan, for example V(c3.small.x86).
-      - Required to create a device. The plan of a device cannot be changed.
-    type: str
   metro:
     description:
       - Code of the metro, for example V(da), or V(any). Of several, in order of preference, the API uses the first one with capacity.
@@ -52,134 +45,6 @@ options:
       - Slug or ID of the operating system, for example V(ubuntu_24_04) or V(custom_ipxe).
       - Required to create a device. Changing it requires O(operation=reinstall).
     type: str
-  userdata:
-    description:
-      - User data for the first boot, for example a cloud-config, an Ignition config, or a script.
-      - It is never displayed. A diff shows its size and SHA-256.
-    type: str
-    aliases: [user_data]
-  ipxe_script_url:
-    description: URL of the iPXE script for the operating system V(custom_ipxe).
-    type: str
-  always_pxe:
-    description: Boot over the network every time, and not only the first time.
-    type: bool
-  tags:
-    description:
-      - All tags of the device, in addition to O(ownership_tags). Other tags are removed. Order and duplicates are ignored.
-      - Tags that begin with C(ansible-operation) are kept, since they record accepted operations.
-    type: list
-    elements: str
-  customdata:
-    description: Custom data in the metadata of the device. Every member of the project can read it, so store no secrets. A diff shows its
-      size and SHA-256.
-    type: dict
-  description:
-    description: Any text.
-    type: str
-  billing_cycle:
-    description: Billing cycle of the device.
-    type: str
-    choices: [hourly, daily, monthly, yearly]
-  locked:
-    description: Whether the API refuses to delete the device.
-    type: bool
-    aliases: [lock]
-  network_frozen:
-    description: Whether the API refuses to convert the network type of the device.
-    type: bool
-  project_ssh_keys:
-    description:
-      - IDs of SSH keys of the project for the device. Only used during creation.
-      - Without any SSH key option, the device has all keys of the project and its members.
-    type: list
-    elements: str
-  user_ssh_keys:
-    description: IDs of users whose SSH keys the device has. Only used during creation.
-    type: list
-    elements: str
-  ssh_keys:
-    description: More SSH keys for the device. A key that the project does not have is added to the project. Only used during creation.
-    type: list
-    elements: dict
-    suboptions:
-      label:
-        description: Name of the key.
-        type: str
-        required: true
-      key:
-        description: The public key, as in an C(authorized_keys) file.
-        type: str
-        required: true
-  no_ssh_keys:
-    description: Create the device without SSH keys. Only used during creation.
-    type: bool
-  features:
-    description:
-      - Features of the server, a list of names such as C(tpm), or a dictionary of names with the values V(required) or V(preferred).
-      - Only used during creation.
-    type: raw
-  storage:
-    description:
-      - Storage layout with C(disks), C(raid) and C(filesystems), in the format of the API. For reserved hardware.
-      - Only used during creation.
-    type: dict
-  spot_instance:
-    description:
-      - Whether the device is a spot market device. Equinix Metal deletes it when other bids are higher.
-      - V(false) converts a spot market device to an on-demand device. The opposite is an error.
-    type: bool
-  spot_price_max:
-    description:
-      - Maximum price per hour of a spot market device in USD.
-      - Required with O(spot_instance=true). Only used during creation, and cannot be changed.
-    type: float
-  public_ipv4_subnet_size:
-    description: Prefix length of the public IPv4 network. Only used during creation. Use O(ip_addresses) instead.
-    type: int
-  private_ipv4_subnet_size:
-    description: Prefix length of the private IPv4 network. Only used during creation. Use O(ip_addresses) instead.
-    type: int
-  hardware_reservation_id:
-    description:
-      - ID of the reserved hardware to use, or V(next-available). An empty string means none.
-      - With O(wait=true), the module waits for hardware whose last device is being deleted or whose disks are being wiped. It fails at once
-        if no matching hardware is being freed.
-    type: str
-  ip_addresses:
-    description:
-      - Addresses of the device. Only used during creation.
-      - By default a public IPv4, a public IPv6 and a private IPv4 address.
-      - One of them has to be a private IPv4 address.
-    type: list
-    elements: dict
-    suboptions:
-      address_family:
-        description: V(4) for IPv4, V(6) for IPv6.
-        type: int
-        choices: [4, 6]
-        required: true
-      public:
-        description: Whether the address is public.
-        type: bool
-        required: true
-      cidr:
-        description: Prefix length of the block, V(28) to V(32) for IPv4, V(124) to V(127) for IPv6.
-        type: int
-      ip_reservations:
-        description: IDs of IP reservations for the address.
-        type: list
-        elements: str
-  termination_time:
-    description:
-      - Time at which the API deletes the device, for example V(2027-01-31T18:00:00Z). Without a time zone it is UTC. An empty string means
-        never.
-      - It can be changed before this time. The API does not document the change, so the module fails if the API ignores it.
-    type: str
-  power_state:
-    description: Power state of the device. By default it is not changed.
-    type: str
-    choices: ["on", "off"]
   operation:
     description:
       - Operation to perform once, after all other changes of the task. Requires O(operation_id).
@@ -230,6 +95,7 @@ options:
     aliases: [provisioning_wait_seconds]
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._device
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
@@ -360,11 +226,6 @@ device:
       type: str
       sample: "2026-11-21T07:10:20Z"
     provisioning_percentage: {description: Progress of the installation in percent., type: float, sample: 100.0}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {tags: [a]}, after: {tags: [a, b]}}
 """
 
 from ..module_utils.base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier

@@ -11,8 +11,6 @@ short_description: List events of devices
 version_added: 0.1.0
 description:
   - Lists the events of a device, or of all devices of a project, from the API and from the machines themselves.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   device_id:
     description: ID of the device.

@@ -11,8 +11,6 @@ short_description: List devices
 version_added: 0.1.0
 description:
   - Lists the devices of a project, filtered by tags, host names, IDs and states.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   tags:
     description: List only devices with all of these tags.

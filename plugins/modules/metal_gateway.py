@@ -13,8 +13,6 @@ description:
   - Manages the Metal gateway of a VLAN, with an IP reservation (block) of the project or with a private subnet that is created with it.
   - A gateway is found by O(id), otherwise by its VLAN, otherwise by its block.
   - A gateway cannot be changed. Another VLAN, block or size is an error.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the gateway. It has to exist.
@@ -32,16 +30,12 @@ options:
     description: Number of addresses of the private subnet to create for the gateway. It is deleted with the gateway.
     type: int
     choices: [8, 16, 32, 64, 128]
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
   wait_timeout:
     aliases: [timeout]
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
@@ -90,11 +84,6 @@ metal_gateway:
       type: int
       sample: 8
     vrf_id: {description: "ID of the VRF of the block, or V(null).", type: str}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {private_ipv4_subnet_size: 8}}
 """
 
 from ..module_utils.frame.metal import MetalModule

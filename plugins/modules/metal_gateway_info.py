@@ -11,8 +11,6 @@ short_description: List Metal gateways
 version_added: 0.1.0
 description:
   - Lists the Metal gateways of a project, filtered by IDs, VLAN and block.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only gateways with one of these IDs.

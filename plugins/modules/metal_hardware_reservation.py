@@ -13,8 +13,6 @@ description:
   - Moves reserved hardware to another project.
   - Equinix Metal sells and cancels reserved hardware, the API can neither create nor delete it.
   - If a device is on the hardware, the module fails and reports the device.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the hardware reservation. The token has to be able to read it.
@@ -66,11 +64,6 @@ hardware_reservation:
     need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
     termination_time: {description: "End of the reservation, UTC.", type: str}
     created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-diff:
-  description: The project before and after.
-  returned: always
-  type: dict
-  sample: {before: {project_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}, after: {project_id: 2b70eb8f-fa18-47c0-aba7-222a842362fd}}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -11,8 +11,6 @@ short_description: List reserved hardware
 version_added: 0.1.0
 description:
   - Lists the reserved hardware of a project with the devices on it.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only hardware with one of these reservation IDs.

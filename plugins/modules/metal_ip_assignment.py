@@ -15,8 +15,6 @@ description:
   - With O(device_id) the project is that of the device, and O(project_id) and E(METAL_PROJECT_ID) are ignored.
   - If a block is set instead of an address, the device gets any free address of the block. The next run returns the same address.
   - The API routes the address to the device. It is not configured on the machine itself.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description:
@@ -62,14 +60,10 @@ options:
     description: Whether to move an address that is assigned to another device. Otherwise such an address is an error.
     type: bool
     default: false
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
@@ -119,11 +113,6 @@ ip_assignment:
     metro: {description: Code of the metro., type: str, sample: da}
     device_id: {description: ID of the device., type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
     ip_reservation_id: {description: ID of the block., type: str, sample: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {address: 198.51.100.4/32}}
 """
 
 from ..module_utils.frame.metal import MetalModule

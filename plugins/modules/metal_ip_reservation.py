@@ -17,8 +17,6 @@ description:
     block; set O(id) to change them.
   - With O(state=absent), a block that is found by its tags or details is released only if all other options match, except O(customdata).
   - If several blocks match, O(details) and then O(quantity) select one. To reserve several blocks of a kind, set different tags.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the block. It has to exist.
@@ -69,14 +67,10 @@ options:
       approval.
     type: bool
     default: false
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
   - equinix_metal.openshift._wait
@@ -128,11 +122,6 @@ ip_reservation:
       elements: str
       sample: [openshift-cluster=demo.metal.test, openshift-role=load-balancer]
     assignments: {description: IDs of the assignments of addresses., type: list, elements: str, sample: []}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: IP reservation pool=build, after_header: IP reservation pool=build}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Lists the IP reservations (blocks) of a project, including those that the API created itself, filtered by IDs, types, metro, tags,
     details and states.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only blocks with one of these IDs.

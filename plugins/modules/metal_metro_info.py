@@ -11,8 +11,6 @@ short_description: List metros
 version_added: 0.1.0
 description:
   - Lists the metros in which devices can be ordered.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   codes:
     description: List only metros with one of these codes.

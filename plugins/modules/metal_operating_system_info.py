@@ -11,8 +11,6 @@ short_description: List operating systems
 version_added: 0.1.0
 description:
   - Lists the operating systems that can be installed, with the plans that support them.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   slugs:
     description: List only operating systems with one of these slugs.

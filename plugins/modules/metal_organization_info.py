@@ -11,8 +11,6 @@ short_description: List organizations
 version_added: 0.1.0
 description:
   - Lists the organizations that the token can read, with their projects.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only organizations with one of these IDs.

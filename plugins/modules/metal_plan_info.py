@@ -11,8 +11,6 @@ short_description: List server plans
 version_added: 0.1.0
 description:
   - Lists server plans with their hardware, their price and the metros that offer them.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   slugs:
     description: List only plans with one of these slugs.

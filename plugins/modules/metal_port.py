@@ -13,8 +13,6 @@ description:
   - Configures the bond, the layer, the VLANs and the native VLAN of a port. The module plans the steps in the order that the API allows.
   - Options that are not set keep their value. VLANs that have to be removed while a bond changes to layer 3 are added again.
   - If no order of steps leads to the requested state, the module fails before the first step.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the port. Required, unless O(device_id) and O(name) are set.

@@ -11,8 +11,6 @@ short_description: List network ports of devices
 version_added: 0.1.0
 description:
   - Lists ports by their IDs, of one device, or of all devices of the project.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: Return the ports with these IDs. Each has to exist.

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Manages a project, which contains devices, networks and SSH keys.
   - A project is found by O(id), otherwise by O(name). If only O(name) is set, an existing project is not changed.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the project. It has to exist.
@@ -41,15 +39,13 @@ options:
     description: All tags of the project. Order and duplicates are ignored.
     type: list
     elements: str
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
   project_id:
     description: Accepted for C(module_defaults) and ignored. Use O(id).
     type: str
-extends_documentation_fragment: [equinix_metal.openshift._attributes.changing, equinix_metal.openshift._metal]
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
 notes:
   - Requires the token of a user. The API refuses the token of a project.
   - A project with devices is not deleted. The error reports their number.
@@ -88,11 +84,6 @@ project:
     backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: project demo, after_header: project demo}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Returns the project O(project_id), which verifies that URL, token and project match. Fails if the token cannot read the project.
   - With O(names), O(organization_id) or O(all_projects), lists projects instead, and ignores O(project_id).
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   names:
     description: List projects with one of these names.

@@ -15,8 +15,6 @@ description:
   - A request has neither a name nor tags. It is found by O(id), otherwise by O(metro) and plan. If several match, O(devices_min),
     O(devices_max), O(max_bid_price) and O(end_at) select one.
   - A request cannot be changed. Other values are an error, but see O(allow_multiple).
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description:
@@ -113,14 +111,10 @@ options:
       - Only used with O(state=absent).
     type: bool
     default: false
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
@@ -174,11 +168,6 @@ spot_market_request:
       type: list
       elements: dict
       sample: [{id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11, hostname: batch-0.demo.metal.test, state: active}]
-diff:
-  description: Changed attributes before and after. Of the devices only the plan is included.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {devices_max: 4, devices_min: 2, max_bid_price: 0.4, metro: da, plan: c3.small.x86}}
 """
 
 from ..module_utils.frame.metal import MetalModule

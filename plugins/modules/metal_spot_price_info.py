@@ -11,8 +11,6 @@ short_description: List spot market prices
 version_added: 0.1.0
 description:
   - Lists the current spot market prices by metro and plan.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   plan:
     description: List only the prices of this plan.

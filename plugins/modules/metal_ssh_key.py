@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Manages a public SSH key of a project, or of the user of the token. New devices have these keys.
   - A key is found by O(id), otherwise by O(label), otherwise by O(key).
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the key. It has to exist.
@@ -39,14 +37,10 @@ options:
     type: str
     choices: [project, user]
     default: project
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
 notes:
   - A device has the keys that exist when it is created. Changing or deleting a key changes no device.
@@ -88,11 +82,6 @@ ssh_key:
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     updated_at: {description: "Time of the last change, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {tags: [a]}, after: {tags: [a, b]}}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -11,8 +11,6 @@ short_description: List SSH keys
 version_added: 0.1.0
 description:
   - Lists the public SSH keys of a project, or of the user of the token.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   labels:
     description: List only keys with one of these labels.

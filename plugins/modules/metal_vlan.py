@@ -16,8 +16,6 @@ description:
   - With O(ownership_tags) and O(description), a VLAN is found by both, so O(tags) can be changed. Otherwise other O(tags) create another
     VLAN; set O(id) or O(vxlan) to change them.
   - With O(state=absent), a VLAN that is found by its tags or description is deleted only if all other options match.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the VLAN. It has to exist.
@@ -37,14 +35,10 @@ options:
     description: All tags of the VLAN. Order and duplicates are ignored.
     type: list
     elements: str
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
 notes:
@@ -84,11 +78,6 @@ virtual_network:
     created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
     devices: {description: IDs of the devices that use the VLAN., type: list, elements: str, sample: []}
     metal_gateways: {description: IDs of the gateways that use the VLAN., type: list, elements: str, sample: []}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {tags: [a]}, after: {tags: [a, b]}, before_header: VLAN 1100 in da, after_header: VLAN 1100 in da}
 """
 
 from ..module_utils.frame.metal import MetalModule

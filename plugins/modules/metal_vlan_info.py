@@ -11,8 +11,6 @@ short_description: List VLANs
 version_added: 0.1.0
 description:
   - Lists the VLANs (virtual networks) of a project, filtered by IDs, metro, numbers, tags and description.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only VLANs with one of these IDs.

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Manages a VRF, which is a routing table of a project with its own address ranges in a metro.
   - A VRF is found by O(id), otherwise by O(name), in O(metro) if it is set.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   id:
     description: ID of the VRF. It has to exist.
@@ -40,14 +38,10 @@ options:
     description: All tags of the VRF. Order and duplicates are ignored.
     type: list
     elements: str
-  state:
-    description: State of the object.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
 seealso:
@@ -86,11 +80,6 @@ vrf:
     metro: {description: Code of the metro., type: str, sample: da}
     ip_ranges: {description: "Subnets, sorted.", type: list, elements: str, sample: [192.168.100.0/24]}
     tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {local_asn: 65000}, before_header: VRF storage, after_header: VRF storage}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -11,8 +11,6 @@ short_description: List VRFs
 version_added: 0.1.0
 description:
   - Lists the VRFs of a project, filtered by IDs, names, metro and tags.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   ids:
     description: List only VRFs with one of these IDs.

@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: node_drain
 short_description: Cordon, drain or uncordon Nodes
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Cordons Nodes and evicts their pods through the eviction API, which respects disruption budgets, until no pod is left. Refused evictions
     are repeated until O(wait_timeout).

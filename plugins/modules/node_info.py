@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: node_info
 short_description: List the Nodes of a cluster
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Lists the Nodes of a cluster with the attributes that decide whether machines can be removed. Any of O(api_addresses) is enough, so it
     works with a part of the control plane down.

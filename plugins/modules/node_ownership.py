@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: node_ownership
 short_description: Record the devices of Nodes, and delete the Nodes of machines that no longer exist
 version_added: 0.1.0
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 description:
   - Records on each Node the ID of its device in the annotation C(equinix-metal.openshift/device), and as C(equinixmetal://<id>) in
     C(spec.providerID). Existing values are never overwritten.
@@ -27,18 +25,11 @@ description:
     that of another project.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
+  - equinix_metal.openshift._cluster.and_metal
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.project
-attributes:
-  action_group:
-    description: Use C(group/equinix_metal.openshift.cluster) and C(group/equinix_metal.openshift.metal) in C(module_defaults) to set the
-      options of the connections once.
-    support: full
-    membership:
-      - equinix_metal.openshift.cluster
-      - equinix_metal.openshift.metal
 options:
   nodes:
     description: Names of Nodes that have, or will have, devices. Other Nodes are deleted only if an annotation of this collection records

@@ -17,8 +17,6 @@ description:
     to contain this payload.
   - Files are renamed to their final names after verification. The next download deletes temporary folders of interrupted runs. Only one
     task at a time may download to a folder.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 requirements:
   - gpgv, with O(keyring)
 options:

@@ -12,8 +12,6 @@ version_added: 0.1.0
 description:
   - Note that this module is private to the playbooks of the collection. Its options may change without notice.
   - Prints a line such as C([3/9] Publish boot files (elapsed 2m10s\)), on the terminal, in the log and as an event in AWX.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   title:
     description: The phase, one of O(phases). By default the name of the task.

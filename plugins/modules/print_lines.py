@@ -14,8 +14,6 @@ description:
     line with C(\n), unless C(callback_result_format) is C(yaml).
   - Control characters are escaped, and a line is truncated after 2000 characters.
   - With a stdout callback that prints JSON, the lines are printed to stderr.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   lines:
     description: A list of lines, or a text of several lines.

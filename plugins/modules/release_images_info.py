@@ -14,8 +14,6 @@ description:
     registry of the image is used.
   - List only the manifest and the layer of the release image with the list of components are downloaded, and verified by digest.
   - A missing image is returned in RV(missing), and is no error.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   image:
     description: The release image by digest, as C(openshift-install version) prints it.

@@ -23,8 +23,6 @@ description:
   - O(kind=failure) without O(report), in a C(rescue), prints and returns which task failed, on which object and why. With O(report), as the
     last task of the play, it also prints what to do next, what is still billed and where the failure bundle is, and fails. Results of tasks
     with C(no_log) and values of extra variables are never printed or returned.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   kind:
     description: Kind of the report. Each kind refuses the options of the others.

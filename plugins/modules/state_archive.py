@@ -18,8 +18,6 @@ description:
   - The file C(state-store.json) in the folder records the archive in which its files were last saved, or from which they were restored.
   - Downloaded programs, logs, reports and links are not archived. After bootstrap is complete, C(bootstrap.ign), the state file of
     C(openshift-install) and the boot images are not archived either.
-author:
-  - equinix_metal.openshift contributors (!UNKNOWN)
 options:
   operation:
     description:

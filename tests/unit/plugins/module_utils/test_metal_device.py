@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._device import ModuleDocFragment
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
     AT_CREATION_ONLY,
@@ -21,7 +22,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_data, normal_time
-from ansible_collections.equinix_metal.openshift.plugins.modules import metal_device
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 
 from .fake_metal import PROJECT, BareModule, FakeMetal
@@ -325,7 +325,7 @@ def test_every_option_is_compared_or_used_at_creation_only() -> None:
     from_the_create = set(DEVICE_OPTIONS.argument_spec) - {"power_state"}
     assert from_the_create - compared == set(AT_CREATION_ONLY)
     assert set(IMMUTABLE) <= compared
-    result = yaml.safe_load(metal_device.DOCUMENTATION)["options"]
+    result = yaml.safe_load(ModuleDocFragment.DOCUMENTATION)["options"]
     for name in AT_CREATION_ONLY:
         assert "Only used during creation" in str(result[name]["description"]), name
 

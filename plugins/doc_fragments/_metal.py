@@ -55,6 +55,11 @@ options:
 """
 
     DOCUMENTATION = rf"""{CONNECTION}
+  project_id:
+    description:
+      - ID of the project (a UUID).
+      - Required here or in the environment variable E(METAL_PROJECT_ID), unless an ID selects the object.
+    type: str
   cluster_lock:
     description:
       - RV(equinix_metal.openshift.metal_cluster_lock#module:run) of the run that this task belongs to, on the same computer. Before its
@@ -91,16 +96,6 @@ options:
       - When an object is created, O(tags) have to contain them.
     type: list
     elements: str
-"""
-
-    # For modules that work in one project.
-    PROJECT = r"""
-options:
-  project_id:
-    description:
-      - ID of the project (a UUID).
-      - Required here or in the environment variable E(METAL_PROJECT_ID), unless an ID selects the object.
-    type: str
 """
 
     # For modules of objects that they create and delete.

@@ -22,7 +22,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 options:
   condition:
     description: The condition to wait for.

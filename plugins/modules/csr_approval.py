@@ -39,7 +39,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._wait.machines
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 options:
   machines:
     description:

@@ -39,7 +39,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 seealso:
   - module: equinix_metal.openshift.metal_bgp_session
   - module: equinix_metal.openshift.metal_bgp_info

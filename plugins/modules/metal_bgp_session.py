@@ -37,7 +37,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
 seealso:
   - module: equinix_metal.openshift.metal_bgp_config
   - module: equinix_metal.openshift.metal_bgp_info

@@ -59,7 +59,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 notes:
   - A run on this computer has ended if its process (by ID and start time) does not exist, and no module locks its file in the folder for

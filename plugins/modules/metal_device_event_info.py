@@ -28,7 +28,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 notes:
   - Without O(device_id) and O(hostname), the events of the whole project are listed.
 seealso:

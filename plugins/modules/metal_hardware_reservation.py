@@ -26,7 +26,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_hardware_reservation_info

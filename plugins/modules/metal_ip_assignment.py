@@ -64,7 +64,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_ip_reservation

@@ -69,7 +69,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_port_info
@@ -156,16 +155,6 @@ port:
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
     native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
-diff:
-  description: Changed attributes before and after. Secrets are shown by size and SHA-256.
-  returned: always
-  type: dict
-  sample: {before: {}, after: {layer2: true}}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

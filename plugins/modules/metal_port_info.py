@@ -22,7 +22,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 seealso:
   - module: equinix_metal.openshift.metal_port
 """
@@ -35,28 +34,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ports:
-  description: The ports.
+  description: The ports. Each with the fields of RV(equinix_metal.openshift.metal_port#module:port), and C(device_id), which is V(null)
+    with O(ids).
   returned: success
   type: list
   elements: dict
-  contains:
-    id: {description: ID of the port., type: str, sample: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c}
-    name: {description: Name of the port., type: str, sample: bond0}
-    type: {description: V(NetworkBondPort) or V(NetworkPort)., type: str, sample: NetworkBondPort}
-    network_type:
-      description: Type of a bond, such as V(layer3), V(hybrid-bonded) or V(layer2-individual). V(null) for other ports.
-      type: str
-      sample: layer3
-    mac: {description: "MAC address, V(null) for a bond.", type: str}
-    bonded: {description: Whether the port is bonded., type: bool, sample: true}
-    bond: {description: "Name of the bond of the port, V(null) for a bond.", type: str}
-    virtual_networks:
-      description: VLANs of the port, each with C(id) and C(vxlan).
-      type: list
-      elements: dict
-      sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
-    native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
-    device_id: {description: "ID of the device, V(null) with O(ids).", type: str, sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11}
 """
 
 from ..module_utils.frame.metal import MetalModule

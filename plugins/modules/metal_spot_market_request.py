@@ -115,7 +115,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_spot_price_info

@@ -21,7 +21,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 notes:
   - O(project_id) is accepted for C(module_defaults) and ignored, since the result is the same for all projects.
 seealso:

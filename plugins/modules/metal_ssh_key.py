@@ -41,7 +41,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
 notes:
   - A device has the keys that exist when it is created. Changing or deleting a key changes no device.
 seealso:

@@ -39,7 +39,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
 notes:
   - A VLAN in use is not deleted. The error names its users.

@@ -42,7 +42,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
   - equinix_metal.openshift._metal.state
-  - equinix_metal.openshift._metal.project
   - equinix_metal.openshift._metal.ownership
 seealso:
   - module: equinix_metal.openshift.metal_vrf_info

@@ -29,7 +29,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
   - equinix_metal.openshift._metal
-  - equinix_metal.openshift._metal.project
 options:
   nodes:
     description: Names of Nodes that have, or will have, devices. Other Nodes are deleted only if an annotation of this collection records

@@ -25,7 +25,7 @@ options:
     type: list
     elements: dict
     default: []
-    suboptions:
+    suboptions: &source
       source:
         description: Repository or registry that is mirrored.
         type: str
@@ -48,39 +48,13 @@ options:
     type: list
     elements: dict
     default: []
-    suboptions:
-      source:
-        description: Repository or registry that is mirrored.
-        type: str
-        required: true
-      mirrors:
-        description: Repositories or registries with the same images.
-        type: list
-        elements: str
-        default: []
-      sourcePolicy:
-        description: Whether nodes use the source after the mirrors. Ignored here.
-        type: str
-        default: ""
+    suboptions: *source
   tag_sources:
     description: Mirrors of O(additional_images) by tag, in the format of C(imageTagMirrors) of an ImageTagMirrorSet.
     type: list
     elements: dict
     default: []
-    suboptions:
-      source:
-        description: Repository or registry that is mirrored.
-        type: str
-        required: true
-      mirrors:
-        description: Repositories or registries with the same images.
-        type: list
-        elements: str
-        default: []
-      sourcePolicy:
-        description: Whether nodes use the source after the mirrors. Ignored here.
-        type: str
-        default: ""
+    suboptions: *source
   pull_secret:
     description: The pull secret, as JSON text or as a dictionary, with the credentials for each registry.
     type: raw

@@ -490,9 +490,8 @@ def test_the_environment_has_the_token_under_several_names(place: int, empty: bo
 
 @pytest.mark.parametrize("option", ENVIRONMENT)
 def test_modules_and_inventory_document_environment_variables(option: str) -> None:
-    module, project = (yaml.safe_load(text)["options"] for text in (ModuleDocFragment.DOCUMENTATION, ModuleDocFragment.PROJECT))
-    connection = yaml.safe_load(ModuleDocFragment.CONNECTION)["options"]
-    for result in ({**module, **project}, {**connection, **yaml.safe_load(metal.DOCUMENTATION)["options"]}):
+    module, connection = (yaml.safe_load(text)["options"] for text in (ModuleDocFragment.DOCUMENTATION, ModuleDocFragment.CONNECTION))
+    for result in (module, {**connection, **yaml.safe_load(metal.DOCUMENTATION)["options"]}):
         named = re.findall(r"E\((METAL_\w+|PACKET_\w+)\)", " ".join(result[option]["description"]))
         assert named == ENVIRONMENT[option]
         assert "env" not in result[option], "Ansible takes the last variable that is set, and an empty one too"

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run dns_records in a fork of Ansible's worker process."""
 
-from __future__ import annotations
-
 from ..plugin_utils.actions.module_process import ModuleAction
 
 

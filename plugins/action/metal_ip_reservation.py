@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Display the progress of metal_ip_reservation while it waits."""
 
-from __future__ import annotations
-
 from ..plugin_utils.actions.progress import ProgressAction
 
 

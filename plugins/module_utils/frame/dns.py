@@ -177,8 +177,6 @@ def _zone_changes(client: Route53Client, desired: Sequence[Mapping[str, Any]], c
 
 
 class DNSWaitModule(ModuleFrame):
-    """A module that waits until names resolve."""
-
     def __init__(self, options: Options) -> None:
         super().__init__(WAIT_OPTIONS.merge(options))
         if DNSPYTHON_IMPORT_ERROR:

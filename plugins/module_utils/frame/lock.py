@@ -146,7 +146,6 @@ class LockModule(MetalModule):
         self.waiter.until_nothing_pending(wait, "The end of what the run had sent", interval=1)
 
     def _until(self, poll: Callable[[], list[str]], what: str) -> None:
-        """Wait as the options say."""
         if self.params["wait"]:
             self.waiter.until_nothing_pending(poll, what, interval=1)
         elif texts := poll():

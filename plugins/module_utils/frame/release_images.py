@@ -181,5 +181,4 @@ class ImagesModule(ModuleFrame):
         super().__init__(IMAGES_OPTIONS)
 
     def read(self) -> None:
-        """Report what is missing."""
         self.result.update(check(self.params, with_components=self.params["components"]))

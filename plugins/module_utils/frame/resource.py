@@ -27,17 +27,14 @@ class ResourceModule(ModuleFrame):
 
     @property
     def waiter(self) -> Waiter:
-        """The waiter of this call."""
         raise NotImplementedError
 
     def warn(self, text: str) -> None:
-        """Show a warning."""
         raise NotImplementedError
 
     # One object.
 
     def bring(self, resource: Resource) -> None:
-        """Bring one object to its state."""
         # Not every resource can be absent: a port is created and deleted with its device.
         absent = self.params.get("state") == "absent"
         lifecycle = Lifecycle(resource, self.warn, wait=self._waits)

@@ -61,7 +61,6 @@ def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def unavailable(servers: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one text for each of ``servers`` that is not available."""
     return [no_capacity(server["metro"], server["plan"], server["quantity"]) for server in servers if server["available"] is False]
 
 

@@ -23,6 +23,7 @@ from ..base.errors import (
 )
 from ..base.json_objects import mapping, mappings
 from ..metal.catalogue import price_per_hour
+from ..metal.hardware_reservation import reserved_metro
 from ..metal.objects import (
     DELETING_STATES,
     filter_tag,
@@ -196,8 +197,7 @@ def _first(addresses: Iterable[Mapping[str, Any]], *, family: int, public: bool)
 
 
 def _port_result(port: Mapping[str, Any]) -> dict[str, Any]:
-    data = port.get("data")
-    data = data if isinstance(data, Mapping) else {}
+    data = mapping(port.get("data"))
     return {
         "id": port.get("id"),
         "name": port.get("name"),
@@ -329,7 +329,6 @@ def device_body(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dic
 
 
 def creation_problems(params: Mapping[str, Any]) -> list[str]:
-    """Return why a device cannot be created from these options."""
     needed = ["hostname", "plan", "operating_system", "metro"]
     if params.get("hardware_reservation_id") not in (None, "", "next-available"):
         # The hardware has a plan and a metro (vendor's OpenAPI text).
@@ -477,7 +476,6 @@ class Device(Resource):
         self.warn(f"The {text}")
 
     def warn(self, text: str) -> None:
-        """Show a warning."""
         if self._warn is not None:
             self._warn(text)
 
@@ -593,8 +591,7 @@ class Device(Resource):
         )
         free, texts = False, []
         for reservation in reservations:
-            facility = reservation.get("facility")
-            place = metro_code(reservation) or (metro_code(facility) if isinstance(facility, Mapping) else None)
+            place = reserved_metro(reservation)
             used_by = reference(reservation.get("device"))
             if (
                 (asked in ("next-available", reservation.get("id")))
@@ -858,7 +855,6 @@ def failed(client: MetalClient, current: Found) -> DeviceFailedError:
 
 
 def vanished(current: Found, error: MetalError) -> DeviceFailedError:
-    """Return the error for a device that no longer exists."""
     gone = DeviceFailedError(
         f"Device {current.get('hostname')} ({current.get('id')}) no longer exists: Equinix Metal deletes devices whose provisioning fails"
         f" (last state: {current.get('state')}). Run again to order another device",

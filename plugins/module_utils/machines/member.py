@@ -90,7 +90,6 @@ class Member(Lifecycle):
 
     @property
     def orders(self) -> bool:
-        """Return whether a device is still to be ordered."""
         return self.error is None and self.action in ("created", "replaced") and not self.acted
 
     def _compare(self, current: Found, on_drift: str) -> list[str]:
@@ -116,7 +115,6 @@ class Member(Lifecycle):
         self.expect()
 
     def begin_turn(self) -> None:
-        """Begin its replacement."""
         self.put_at(self.place)
         self.held = False
         self.replace()

@@ -52,12 +52,10 @@ UNDER_WAY = frozenset({"power.200", "power.201"})
 
 
 def without_operation_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags that are no operation tags, in their order."""
     return [tag for tag in tags if not tag.startswith((REQUESTED, DONE))]
 
 
 def operation_tags(tags: Iterable[str]) -> list[str]:
-    """Return the operation tags, in their order."""
     return [tag for tag in tags if tag.startswith((REQUESTED, DONE))]
 
 

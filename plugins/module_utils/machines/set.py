@@ -448,7 +448,6 @@ class DeviceSet:
         return turns
 
     def _enough(self) -> bool:
-        """Return whether enough members have no error."""
         good = sum(member.error is None for member in self.members)
         return good >= (self._params["quorum"] or len(self.members))
 
@@ -474,7 +473,6 @@ class DeviceSet:
     # Results.
 
     def results(self) -> dict[str, Any]:
-        """Return the module's result for the set and for each member."""
         statuses = {member.key: member.status for member in self.members} if not self._absent else {}
         return {
             "devices": [device_result(member.found) for member in self.members if member.found is not None],

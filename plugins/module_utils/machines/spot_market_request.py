@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
 from ..base.errors import CollectionError, MetalError
+from ..base.json_objects import mappings
 from ..base.times import timestamp
 from ..metal import attribute
 from ..metal.attribute import Attribute, options_of
@@ -79,9 +80,7 @@ INCLUDED = {"include": "devices,plan"}
 
 def _devices(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the devices of a request. The vendor's OpenAPI text calls them instances, its clients devices."""
-    listed = request.get("devices") or request.get("instances")
-    devices = [device for device in listed if isinstance(device, Mapping)] if isinstance(listed, list) else []
-    return [{**device, "id": reference(device)} for device in devices]
+    return [{**device, "id": reference(device)} for device in mappings(request.get("devices") or request.get("instances"))]
 
 
 def _plan_names(request: Mapping[str, Any]) -> set[str]:

@@ -41,16 +41,13 @@ class Attribute:
     returned: bool = True
 
     def value(self, current: Mapping[str, Any]) -> Any:
-        """Return its value in an object of the API."""
         return self.read(current) if self.read else current.get(self.name)
 
     def fields(self, value: Any) -> Mapping[str, Any]:
-        """Return the fields of an object that has this value."""
         return self.written(value) if self.written else {self.name: value}
 
 
 def options_of(attributes: Iterable[Attribute]) -> dict[str, Any]:
-    """Return the argument spec of these attributes."""
     return {attribute.name: attribute.option for attribute in attributes}
 
 
@@ -84,7 +81,6 @@ def metro(**more: Any) -> Attribute:
 
 
 def customdata(**option: Any) -> Attribute:
-    """Return the attribute customdata, compared and shown by its checksum."""
     return Attribute(name="customdata", option={"type": "dict", **option}, normal=normal_data, written=lambda _data: {}, returned=False)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.argspec import Options
+from ..base.json_objects import mapping, mappings
+from .resource import matches
 
 if TYPE_CHECKING:
     from ..clients.metal import MetalClient
@@ -33,36 +35,26 @@ def architecture_of(plan: str) -> str | None:
 
 def price_per_hour(plan: Mapping[str, Any]) -> float | None:
     """Return the price per hour of a plan in US dollars."""
-    pricing = plan.get("pricing")
-    hour = pricing.get("hour") if isinstance(pricing, Mapping) else None
+    hour = mapping(plan.get("pricing")).get("hour")
     return float(hour) if isinstance(hour, (int, float)) else None
 
 
 def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``metal_plan_info`` returns."""
     listed = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
-    facts = [_plan_result(plan) for plan in listed]
-    if params["slugs"] is not None:
-        facts = [plan for plan in facts if plan["slug"] in params["slugs"]]
+    facts = [plan for plan in map(_plan_result, listed) if matches(plan, {"slug": params["slugs"], "type": params["type"]})]
     if params["metro"]:
         facts = [plan for plan in facts if params["metro"].lower() in plan["metros"]]
     if params["categories"] is not None:
         facts = [plan for plan in facts if set(params["categories"]) & set(plan["categories"])]
-    if params["type"] is not None:
-        facts = [plan for plan in facts if plan["type"] == params["type"]]
     return {"plans": sorted(facts, key=lambda plan: str(plan["slug"]))}
 
 
 def _plan_result(plan: Mapping[str, Any]) -> dict[str, Any]:
-    metros = [metro.get("code") for metro in plan.get("available_in_metros") or [] if isinstance(metro, Mapping)]
+    metros = [metro.get("code") for metro in mappings(plan.get("available_in_metros"))]
     return {
-        "id": plan.get("id"),
+        **{name: plan.get(name) for name in ("id", "name", "description", "line", "class", "type")},
         "slug": plan.get("slug") or plan.get("name"),
-        "name": plan.get("name"),
-        "description": plan.get("description"),
-        "line": plan.get("line"),
-        "class": plan.get("class"),
-        "type": plan.get("type"),
         "categories": plan.get("categories") or [],
         "deployment_types": plan.get("deployment_types") or [],
         "specs": plan.get("specs") or {},
@@ -78,10 +70,8 @@ def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
         {"id": metro.get("id"), "code": str(metro.get("code")).lower(), "name": metro.get("name"), "country": metro.get("country")}
         for metro in listed
     ]
-    if params["codes"] is not None:
-        codes = {code.lower() for code in params["codes"]}
-        facts = [metro for metro in facts if metro["code"] in codes]
-    return {"metros": sorted(facts, key=lambda metro: metro["code"])}
+    codes = None if params["codes"] is None else [code.lower() for code in params["codes"]]
+    return {"metros": sorted((metro for metro in facts if matches(metro, {"code": codes})), key=lambda metro: metro["code"])}
 
 
 def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,8 +85,7 @@ def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[st
         }
         for system in listed
     ]
-    if params["slugs"] is not None:
-        facts = [system for system in facts if system["slug"] in params["slugs"]]
+    facts = [system for system in facts if matches(system, {"slug": params["slugs"]})]
     if params["plan"] is not None:
         facts = [system for system in facts if params["plan"] in system["provisionable_on"]]
     return {"operating_systems": sorted(facts, key=lambda system: str(system["slug"]))}

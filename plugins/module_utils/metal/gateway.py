@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
 from ..base.errors import CollectionError
+from ..base.json_objects import mapping
 from . import attribute
 from .attribute import Attribute, options_of
 from .objects import reference
@@ -26,8 +27,8 @@ _ANOTHER = "delete it and create another"
 
 def private_size(gateway: Mapping[str, Any]) -> int | None:
     """Return how many addresses the private subnet has that was made with the gateway; nothing when it has a block of the project."""
-    block = gateway.get("ip_reservation")
-    if not isinstance(block, Mapping) or block.get("type") != "private_ipv4":
+    block = mapping(gateway.get("ip_reservation"))
+    if block.get("type") != "private_ipv4":
         return None
     cidr = block.get("cidr")
     if not isinstance(cidr, int):
@@ -107,8 +108,7 @@ class Gateway(Resource):
 
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
-        network = current.get("virtual_network")
-        vxlan = network.get("vxlan") if isinstance(network, Mapping) else None
+        vxlan = mapping(current.get("virtual_network")).get("vxlan")
         return {**super().result(current), "vxlan": vxlan, "vrf_id": reference(current.get("vrf"))}
 
     def creation_problems(self) -> list[str]:

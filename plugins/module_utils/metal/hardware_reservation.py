@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
 from ..base.errors import CollectionError, NotFoundError
+from ..base.json_objects import mapping
 from ..base.metal_answers import number
 from . import attribute
 from .objects import DELETING_STATES, metro_code, plan_name, reference, state_of
@@ -32,10 +33,9 @@ HARDWARE_RESERVATION_INFO_OPTIONS = Options(
 SPOT_PRICE_OPTIONS = Options({"plan": {"type": "str"}, "metro": {"type": "str"}})
 
 
-def _metro_of(reservation: Mapping[str, Any]) -> str | None:
-    """Return its metro, which is only inside its facility (vendor's OpenAPI text)."""
-    facility = reservation.get("facility")
-    return metro_code(reservation) or (metro_code(facility) if isinstance(facility, Mapping) else None)
+def reserved_metro(reservation: Mapping[str, Any]) -> str | None:
+    """Return the metro of reserved hardware, which is only inside its facility (vendor's OpenAPI text)."""
+    return metro_code(reservation) or metro_code(mapping(reservation.get("facility")))
 
 
 class HardwareReservation(Resource):
@@ -72,7 +72,7 @@ class HardwareReservation(Resource):
             **super().result(current),
             **{name: bool(current.get(name)) for name in ("provisionable", "spare", "need_of_service")},
             "plan": plan_name(current),
-            "metro": _metro_of(current),
+            "metro": reserved_metro(current),
             "device_id": reference(current.get("device")),
         }
 
@@ -84,11 +84,11 @@ class HardwareReservation(Resource):
         raise CollectionError(f"{self.title} does not exist. Hardware is ordered at the vendor, not by this API")
 
     def _fail_if_used(self, current: Found) -> None:
-        device = current.get("device")
+        device = mapping(current.get("device"))
         user = reference(device)
-        if user and not (isinstance(device, Mapping) and state_of(device) in DELETING_STATES):
-            name = device.get("hostname") if isinstance(device, Mapping) else None
-            text = f"it is in use by device {' '.join(filter(None, (name, user)))}. Delete the device first (metal_device, state=absent)"
+        if user and state_of(device) not in DELETING_STATES:
+            name = " ".join(filter(None, (device.get("hostname"), user)))
+            text = f"it is in use by device {name}. Delete the device first (metal_device, state=absent)"
             raise CollectionError(f"Cannot move {self.title}: {text}", {"device_id": user})
 
     def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:

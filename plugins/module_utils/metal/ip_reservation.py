@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
 from ..base.diff import differences
 from ..base.errors import CollectionError
-from ..base.json_objects import mappings
+from ..base.json_objects import mapping, mappings
 from . import attribute
 from .attribute import Attribute, options_of
 from .objects import metro_code, reference, references
@@ -201,11 +201,10 @@ class IpReservation(Resource):
         """Return each assigned address of the block with the name of its device."""
         users = []
         for assignment in mappings(self.with_users(current).get("assignments")):
-            device = assignment.get("assigned_to")
-            hostname = device.get("hostname") if isinstance(device, Mapping) else None
+            device = mapping(assignment.get("assigned_to"))
             address = (
                 f"{assignment['address']}/{assignment.get('cidr')}" if assignment.get("address") else f"assignment {reference(assignment)}"
             )
-            owner = " ".join(str(name) for name in (hostname, reference(device)) if name)
+            owner = " ".join(str(name) for name in (device.get("hostname"), reference(device)) if name)
             users.append(f"{address} on device {owner}" if owner else address)
         return users

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.diff import digest
+from ..base.json_objects import mapping
 from ..base.times import time_of, timestamp
 
 if TYPE_CHECKING:
@@ -53,9 +54,8 @@ def plan_name(device: Mapping[str, Any]) -> str | None:
 
 
 def inner(item: Mapping[str, Any], outer: str, inner: str) -> str | None:
-    value = item.get(outer)
-    text = value.get(inner) if isinstance(value, Mapping) else None
-    return text if isinstance(text, str) else None
+    value = mapping(item.get(outer)).get(inner)
+    return value if isinstance(value, str) else None
 
 
 def texts(value: Any) -> list[str]:

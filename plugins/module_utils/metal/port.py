@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
 from ..base.errors import CollectionError, LostAnswerError, NotFoundError, together
 from ..base.identifiers import VLAN_NUMBER
-from ..base.json_objects import mappings
+from ..base.json_objects import mapping, mappings
 from ..base.wait import Waiter, WaitTimeout, clock
 from .objects import reference
 from .resource import Resource
@@ -179,8 +179,7 @@ def _is_bond(port: Mapping[str, Any]) -> bool:
 
 
 def _is_bonded(port: Mapping[str, Any]) -> bool:
-    data = port.get("data")
-    return bool(data.get("bonded")) if isinstance(data, Mapping) else False
+    return bool(mapping(port.get("data")).get("bonded"))
 
 
 def _name(network: Any, ids: frozenset[str]) -> str:
@@ -307,14 +306,12 @@ class Port(Resource):
 
     @classmethod
     def result(cls, current: Found) -> dict[str, Any]:
-        data = current.get("data")
-        data = data if isinstance(data, Mapping) else {}
-        bond = current.get("bond")
+        data = mapping(current.get("data"))
         return {
             **{name: current.get(name) for name in ("id", "name", "type", "network_type")},
             "mac": data.get("mac"),
             "bonded": data.get("bonded"),
-            "bond": bond.get("name") if isinstance(bond, Mapping) else None,
+            "bond": mapping(current.get("bond")).get("name"),
             "virtual_networks": [{"id": reference(vlan), "vxlan": vlan.get("vxlan")} for vlan in _vlans(current)],
             "native_virtual_network": reference(current.get("native_virtual_network")),
         }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..base.errors import (
     CollectionError,
@@ -324,16 +324,8 @@ def create_once(
             find_first = False
 
 
-class Deleting(Protocol):
-    """The methods of a client that a deletion needs."""
-
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool: ...
-
-    def read(self, path: str, *, doing: str) -> Found: ...
-
-
 def delete_once(
-    client: Deleting,
+    client: MetalClient,
     path: str,
     *,
     doing: str,
@@ -367,7 +359,7 @@ def delete_once(
     raise problem
 
 
-def still_exists(client: Deleting, path: str, *, doing: str, is_deleting: Callable[[Found], bool]) -> bool:
+def still_exists(client: MetalClient, path: str, *, doing: str, is_deleting: Callable[[Found], bool]) -> bool:
     """Return whether a read finds the object and it is not ``is_deleting``."""
     try:
         return not is_deleting(client.read(path, doing=doing))

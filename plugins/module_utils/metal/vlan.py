@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.argspec import STATE_OPTIONS, Options, identifier
 from ..base.diff import differences
 from ..base.errors import CollectionError
-from ..base.json_objects import mappings
+from ..base.json_objects import mappings, text
 from . import attribute
 from .attribute import Attribute, options_of
 from .objects import metro_code, reference, references
@@ -117,11 +117,6 @@ def _users(network: Mapping[str, Any]) -> list[str]:
 def _device_text(device: Mapping[str, Any], network: str | None) -> str:
     """Return a device with its ports in the network, as far as they are listed: ``device worker-0 <id> (bond0)``."""
     listed = mappings(device.get("network_ports"))
-    ports = [_text(port, "name") for port in listed if network in references(port.get("virtual_networks"))]
-    name = " ".join(filter(None, (_text(device, "hostname"), reference(device))))
+    ports = [text(port.get("name")) for port in listed if network in references(port.get("virtual_networks"))]
+    name = " ".join(filter(None, (text(device.get("hostname")), reference(device))))
     return f"device {name} ({', '.join(ports)})" if ports else f"device {name}"
-
-
-def _text(item: Mapping[str, Any], name: str) -> str:
-    value = item.get(name)
-    return value if isinstance(value, str) else ""

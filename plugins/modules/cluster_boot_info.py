@@ -83,7 +83,7 @@ boot:
 """
 
 from ..module_utils.base.argspec import Options
-from ..module_utils.boot.info import poll_boot_info
+from ..module_utils.boot.info import read_boot_info
 from ..module_utils.frame.cluster import ClusterModule
 
 OPTIONS = Options({"pools": {"type": "list", "elements": "str", "default": ["worker"]}})
@@ -93,9 +93,9 @@ def main() -> None:
     with ClusterModule(OPTIONS) as module:
         client = module.client()
 
-        def poll(*, patient: bool) -> list[str]:
-            module.result["boot"], waiting = poll_boot_info(client, module.params["pools"], patient=patient)
-            return waiting
+        def poll() -> list[str]:
+            module.result["boot"] = read_boot_info(client, module.params["pools"])
+            return []
 
         module.wait_for(poll, "Reading of what new machines boot from")
 

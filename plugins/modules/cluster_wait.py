@@ -318,7 +318,7 @@ def main() -> None:
         objects = ObjectWatch(module.params["objects"])
         module.stages = lambda: stages_of(module.result, module.params["nodes"])
 
-        def poll(*, patient: bool) -> list[str]:
+        def poll() -> list[str]:
             state = check_condition(client, module.params, machines, objects)
             module.result.update(state)
             waiting: list[str] = state["waiting"]

@@ -305,11 +305,11 @@ def main() -> None:
             watched = {**module.params, "machines": list(rules.machines)}
             machines = MachineWatch(metal_client(module.module, read_only=True), watched)
 
-        def poll(*, patient: bool) -> list[str]:
+        def poll() -> list[str]:
             waiting: list[str] = []
             skipped: list[str] = []
             try:
-                waiting = joining.poll(patient=patient)
+                waiting = joining.poll(patient=module.waits)
                 if waiting and machines:
                     progress = machines.poll(joining.joined)
                     skipped = skipped_nodes(joining.joined_nodes, joining.now, module.params, machines.lost)

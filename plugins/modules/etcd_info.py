@@ -83,13 +83,14 @@ blockers:
   sample: []
 """
 
-from ..module_utils.etcd.members import ETCD_INFO_OPTIONS, EtcdInfo
+from ..module_utils.etcd.members import ETCD_INFO_OPTIONS, poll_members
 from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:
     with ClusterModule(ETCD_INFO_OPTIONS) as module:
-        module.wait_for(EtcdInfo(module.client(), module.params, module.result).poll, "Reading of the etcd members")
+        client = module.client()
+        module.wait_for(lambda: poll_members(client, module.params, module.result), "Reading of the etcd members")
 
 
 if __name__ == "__main__":

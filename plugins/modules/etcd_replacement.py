@@ -76,13 +76,14 @@ quorum_guard:
   sample: false
 """
 
-from ..module_utils.etcd.members import ETCD_REPLACEMENT_OPTIONS, ReplacementRecord
+from ..module_utils.etcd.members import ETCD_REPLACEMENT_OPTIONS, record_replacement
 from ..module_utils.frame.cluster import ClusterModule
 
 
 def main() -> None:
     with ClusterModule(ETCD_REPLACEMENT_OPTIONS) as module:
-        module.wait_for(ReplacementRecord(module.client(), module.params, module.result).poll, "Record of the replacement")
+        client = module.client()
+        module.wait_for(lambda: record_replacement(client, module.params, module.result), "Record of the replacement")
 
 
 if __name__ == "__main__":

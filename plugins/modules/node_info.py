@@ -96,9 +96,8 @@ def main() -> None:
     with ClusterModule(Options({"routers": {"type": "bool", "default": False}})) as module:
         client = module.client()
 
-        def poll(*, patient: bool) -> list[str]:
-            nodes, waiting = list_nodes(client, patient=patient, routers=module.params["routers"])
-            module.result["nodes"] = nodes
+        def poll() -> list[str]:
+            module.result["nodes"], waiting = list_nodes(client, routers=module.params["routers"])
             return waiting
 
         module.wait_for(poll, "Reading of the nodes")

@@ -81,7 +81,6 @@ class Options:
         return [problem for name in floats if (problem := out_of_range(name, params.get(name)))]
 
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments of ``AnsibleModule``."""
         return {
             "argument_spec": _without_own_keys(self.argument_spec),
             "mutually_exclusive": [list(names) for names in self.mutually_exclusive],

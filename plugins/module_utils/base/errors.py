@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .printable import printable
 
 LONGEST_MESSAGE = 20_000
 """Characters of an error message, which may have a sentence for each of hundreds of machines."""
+
+AnyError = TypeVar("AnyError", bound="CollectionError")
 
 _NAMES_REQUEST = re.compile(r"[(,] ?request \S")
 

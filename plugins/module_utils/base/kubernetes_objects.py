@@ -1,13 +1,14 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection writes into objects of the Kubernetes API: the name of its field manager, annotations, and the device of a Node."""
+"""Objects of the Kubernetes API: their conditions, and what this collection writes into them and reads of it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from .json_objects import mapping, text
+from .json_objects import mapping, mappings, text
 
 FIELD_OWNER = "equinix_metal.openshift"
 """The field manager of all writes of this collection."""
@@ -36,3 +37,12 @@ def recorded_device(node: Any) -> str:
     """Return the id of the device that a Node object records: in its annotation, or else in ``spec.providerID``; empty without one."""
     annotations = mapping(mapping(mapping(node).get("metadata")).get("annotations"))
     return text(annotations.get(DEVICE)) or device_of_provider_id(text(mapping(mapping(node).get("spec")).get("providerID")))
+
+
+def conditions_of(obj: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the conditions in an object's status by their type."""
+    return {text(condition.get("type")): condition for condition in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
+
+
+def is_ready(obj: Any) -> bool:
+    return mapping(conditions_of(obj).get("Ready")).get("status") == "True"

@@ -67,7 +67,6 @@ class Play:
 
     @property
     def task(self) -> Process:
-        """The process of this task."""
         return self.processes[0] if self.is_ansible else process(os.getpid())
 
     def ended(self) -> str | None:

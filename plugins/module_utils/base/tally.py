@@ -17,12 +17,10 @@ class Tally:
         self._repeated: Counter[tuple[str, str]] = Counter()
 
     def call(self, api: str) -> None:
-        """Count a call that is sent."""
         with self._lock:
             self._calls[api] += 1
 
     def repeat(self, api: str, reason: str) -> None:
-        """Count a call that is repeated for this reason."""
         with self._lock:
             self._repeated[api, reason] += 1
 

@@ -38,16 +38,6 @@ MACHINE_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 CONTROL_PLANE_LABELS = {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
 
-def poll_boot_info(client: ClusterClient, pools: Iterable[str], *, patient: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return what :func:`read_boot_info` returns, and with ``patient`` why an API that does not answer is waited for."""
-    try:
-        return read_boot_info(client, pools), []
-    except ClusterUnreachableError as problem:
-        if not patient:
-            raise
-        return {}, [problem.message]
-
-
 def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any]:
     """Return the result of ``cluster_boot_info``. ``pools``: MachineConfigPools whose Ignition pointers are read.
 
@@ -55,18 +45,15 @@ def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any
     """
     cluster_version = client.cluster_version()
     if cluster_version is None:
-        foreign = CollectionError(
+        text = (
             "Cannot read what machines boot from: the kubeconfig connects to a Kubernetes cluster without a ClusterVersion, so it is not"
             " OpenShift or its installation has not begun. Set openshift_kubeconfig to the kubeconfig of the OpenShift cluster."
         )
-        client.add_origin(foreign)
-        raise foreign
+        raise client.add_origin(CollectionError(text))
     infrastructure = client.get(INFRASTRUCTURE)
     if infrastructure is None:
         # Every OpenShift cluster has one, before it has a worker.
-        missing = ClusterUnreachableError("Cannot read the identity of the cluster: it has no Infrastructure named cluster")
-        client.add_origin(missing)
-        raise missing
+        raise client.add_origin(ClusterUnreachableError("Cannot read the identity of the cluster: it has no Infrastructure named cluster"))
     status = mapping(infrastructure.get("status"))
     architectures = machine_architectures(cluster_version, client.nodes())
     stream, release = boot_images(client.get(BOOT_IMAGES))

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
+from ..base.errors import AnyError, ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings
 from ..base.kubernetes_objects import FIELD_OWNER
 from ..base.printable import printable
@@ -52,13 +52,9 @@ NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
 CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
-CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
 INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 ETCD_NAMESPACE = "openshift-etcd"
-BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
-MACHINE_CONFIG_SERVER_PODS = "/api/v1/namespaces/openshift-machine-config-operator/pods"
-MACHINE_CONFIG_SERVER_LABEL = "k8s-app=machine-config-server"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
 INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
@@ -118,9 +114,10 @@ class ClusterClient:
         self._ahead = timedelta(0)
         self._last_answer = ""
 
-    def add_origin(self, error: CollectionError) -> None:
-        """Add the request id of the last answer to an error that was derived from answers."""
+    def add_origin(self, error: AnyError) -> AnyError:
+        """Add the request id of the last answer to an error that was derived from answers, and return it."""
         error.add_origin(self._last_answer)
+        return error
 
     def failed_connections(self, number: int) -> list[str]:
         """Return why TLS handshakes fail, one text for each that does, of ``number`` new connections to each address."""
@@ -166,14 +163,6 @@ class ClusterClient:
     def nodes(self) -> Iterator[dict[str, Any]]:
         return self.objects(NODES)
 
-    def node_leases(self) -> Iterator[dict[str, Any]]:
-        """Return the Leases that kubelets renew every ten seconds, each with the name of its Node."""
-        return self.objects("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")
-
-    def control_plane_nodes(self) -> Iterator[dict[str, Any]]:
-        """Return the Nodes of the control plane, by the label that OpenShift gives all of them."""
-        return self.objects(NODES, labels="node-role.kubernetes.io/master")
-
     def node(self, name: str) -> dict[str, Any] | None:
         return self.get(_node_path(name))
 
@@ -190,10 +179,6 @@ class ClusterClient:
     def delete_node(self, name: str, uid: str) -> None:
         """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
         self._call("DELETE", _node_path(name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
-
-    def pods(self) -> Iterator[dict[str, Any]]:
-        """Return the pods of all namespaces."""
-        return self.objects(PODS)
 
     def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
         """Yield the pods of a node. An answer that is no PodList is an error, never an empty list: the machine may be deleted next."""
@@ -235,7 +220,6 @@ class ClusterClient:
         raise ClusterUnreachableError(f"Cannot run a command in the pod {pod}: the cluster's API does not answer ({'; '.join(failures)})")
 
     def etcd_pods(self) -> Iterator[dict[str, Any]]:
-        """Return the pods of the namespace of etcd."""
         return self.objects(f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods")
 
     def create_etcd_pod(self, body: Mapping[str, Any]) -> None:
@@ -247,19 +231,17 @@ class ClusterClient:
 
     def delete_etcd_pod(self, name: str) -> None:
         """Delete a pod of the namespace of etcd; none of that name is as good."""
-        try:
-            self._call("DELETE", _etcd_pod_path(name))
-        except ClusterRefusedError as refused:
-            if refused.status != 404:
-                raise
+        self._delete(_etcd_pod_path(name))
 
     def etcd_secret(self, name: str) -> dict[str, Any] | None:
         return self.get(_etcd_secret_path(name))
 
     def delete_etcd_secret(self, name: str) -> None:
-        """Delete a secret of the namespace of etcd; none of that name is as good."""
+        self._delete(_etcd_secret_path(name))
+
+    def _delete(self, path: str) -> None:
         try:
-            self._call("DELETE", _etcd_secret_path(name))
+            self._call("DELETE", path)
         except ClusterRefusedError as refused:
             if refused.status != 404:
                 raise
@@ -269,12 +251,7 @@ class ClusterClient:
         metadata = {**mapping(patch.get("metadata")), "resourceVersion": version}
         self._call("PATCH", ETCD, {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
 
-    def bootstrap_status(self) -> dict[str, Any] | None:
-        """Return the ConfigMap in which the bootstrap node reports that bootstrap is complete."""
-        return self.get(BOOTSTRAP_STATUS)
-
     def etcd(self) -> dict[str, Any] | None:
-        """Return the Etcd resource of the etcd operator."""
         return self.get(ETCD)
 
     def cluster_version(self) -> dict[str, Any] | None:
@@ -282,9 +259,6 @@ class ClusterClient:
 
     def cluster_operators(self) -> Iterator[dict[str, Any]]:
         return self.objects(CLUSTER_OPERATORS)
-
-    def console_route(self) -> dict[str, Any] | None:
-        return self.get(CONSOLE_ROUTE)
 
     def ingress_ca(self) -> dict[str, Any] | None:
         """Return the ConfigMap with the CA bundle of the routers' certificates."""
@@ -295,7 +269,6 @@ class ClusterClient:
         return self.get(INGRESS_CONTROLLER)
 
     def router_pods(self) -> Iterator[dict[str, Any]]:
-        """Return the pods of the default IngressController."""
         return self.objects(ROUTER_PODS, labels=ROUTER_LABEL)
 
     def router_deployment(self) -> dict[str, Any] | None:
@@ -304,10 +277,6 @@ class ClusterClient:
 
     def machine_config_pools(self) -> Iterator[dict[str, Any]]:
         return self.objects(MACHINE_CONFIG_POOLS)
-
-    def machine_config_servers(self) -> Iterator[dict[str, Any]]:
-        """Return the pods of the DaemonSet machine-config-server."""
-        return self.objects(MACHINE_CONFIG_SERVER_PODS, labels=MACHINE_CONFIG_SERVER_LABEL)
 
     def coreos_boot_images(self) -> dict[str, Any] | None:
         """Return the ConfigMap with the boot images of a release, which the machine config operator keeps up to date."""

@@ -65,7 +65,6 @@ class DNSClient:
             raise CollectionError(f"Cannot use the key {self._key}: key_secret must be base64 ({problem}).") from problem
 
     def check(self) -> None:
-        """Raise CollectionError unless the server has the zone."""
         with self._connected("query the zone") as connection:
             query = dns.message.make_query(_full(self._zone), "SOA")
             answer = dns.query.tcp(query, self._server, sock=connection, timeout=self._timeout)

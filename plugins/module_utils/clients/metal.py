@@ -37,6 +37,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ..base.argspec import out_of_range
 from ..base.errors import (
+    AnyError,
     CollectionError,
     DeniedError,
     LostAnswerError,
@@ -318,11 +319,12 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             return False
         return True
 
-    def add_origin(self, error: CollectionError) -> None:
-        """Add the request id of the last answer to an error that was derived from answers."""
+    def add_origin(self, error: AnyError) -> AnyError:
+        """Add the request id of the last answer to an error that was derived from answers, and return it."""
         # Errors of calls have their own request id.
         if not isinstance(error, MetalError):
             error.add_origin(self._last_answer)
+        return error
 
     def service_time(self, *, latest: bool = False) -> float | None:
         """Return the time of the API's clock, in seconds since 1970: the earliest possible, or the ``latest``.

@@ -51,11 +51,9 @@ class OctoDNSClient:
         self._existing: Any = None
 
     def check(self) -> None:
-        """Raise CollectionError unless the zone exists and can be read."""
         self._read()
 
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        """Return the current state of each of these record sets (``name``, ``type``)."""
         self._existing = self._read()
         sets = {(_name(record.fqdn), record._type): record for record in self._existing.records}
         return [self._found(record, sets) for record in records]

@@ -77,11 +77,9 @@ class Route53Client:
             )
 
     def check(self) -> None:
-        """Raise CollectionError unless the zone exists and can be read."""
         self._zone_id()
 
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        """Return the current state of each of these record sets (``name``, ``type``)."""
         aliases: dict[str, str] = {}
         values: dict[Key, list[str]] = {}
         self._sets = {}
@@ -105,7 +103,6 @@ class Route53Client:
         return [_found(record, values, aliases) for record in records]
 
     def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
-        """Carry out these changes (``name``, ``type``, ``values``); a set without values is deleted."""
         batch: list[dict[str, Any]] = []
         size = 0
         for change in changes:
@@ -118,7 +115,6 @@ class Route53Client:
             self._change(batch)
 
     def exists(self) -> bool:
-        """Return whether the zone exists."""
         return bool(self._id or self._zones())
 
     def create(self) -> None:
@@ -150,7 +146,6 @@ class Route53Client:
         return sorted({name for name, kind in self._sets.keys() - deleted - own} | self._aliases)
 
     def delete(self) -> None:
-        """Delete the zone, which has to be empty."""
         with self._calling("delete the zone"):
             self._api.delete_hosted_zone(Id=self._zone_id())
         self._id = ""

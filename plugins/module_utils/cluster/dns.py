@@ -117,7 +117,6 @@ def _ingress(
 
 
 def record_type(address: str) -> str:
-    """Return the type of the DNS record of an address."""
     return "AAAA" if ":" in address else "A"
 
 
@@ -166,7 +165,6 @@ def probe(name: str) -> str:
 
 
 def is_in_zone(name: str, zone: str) -> bool:
-    """Return whether a name is the zone's or below it."""
     return name == zone or name.endswith(f".{zone}")
 
 

@@ -18,19 +18,26 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping
+from ..base.kubernetes_objects import conditions_of
 from ..base.printable import printable
 from ..base.times import time_of
 from ..joining.csr import Request, pending_client_requests
 from ..nodes.details import node_details
 from ..nodes.identity import of_another_device
+from ..nodes.node import Node, read_node
 from ..nodes.pods import pod_details, pod_is_well
-from ..nodes.state import NodeState, node_state
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
     from ..machines.watch import MachineWatch
     from .readiness import ObjectWatch
 
+
+BOOTSTRAP_STATUS = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
+"""The ConfigMap in which the bootstrap node reports that the bootstrap is complete."""
+CONSOLE_ROUTE = "/apis/route.openshift.io/v1/namespaces/openshift-console/routes/console"
+MACHINE_CONFIG_SERVERS = "/api/v1/namespaces/openshift-machine-config-operator/pods"
+NODE_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 _LINE, _FIELD = 400, 2000
 """Characters of a message of the cluster in a line of progress, and in the module's result."""
@@ -50,7 +57,6 @@ def since_text(moment: datetime | None) -> str:
 class Condition:
     """One condition of an object's status."""
 
-    kind: str
     status: str
     reason: str
     message: str
@@ -79,7 +85,7 @@ class View:
     etcd: Mapping[str, Any] | None = None
     cluster_version: Mapping[str, Any] | None = None
     cluster_operators: Sequence[Mapping[str, Any]] = ()
-    nodes: Mapping[str, NodeState] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
     desired_nodes: Sequence[str] = ()
     asking: Mapping[str, Request] = field(default_factory=dict)
     skipped_nodes: Collection[str] = ()
@@ -104,19 +110,16 @@ class View:
 
 def conditions(obj: Mapping[str, Any] | None) -> dict[str, Condition]:
     """Return the conditions of an object by type, without malformed ones."""
-    status = (obj or {}).get("status")
-    listed = status.get("conditions") if isinstance(status, Mapping) else None
-    by_type = {}
-    for item in listed if isinstance(listed, list) else []:
-        if isinstance(item, Mapping) and isinstance(item.get("type"), str):
-            texts = {key: str(item.get(key) or "") for key in ("status", "reason", "message")}
-            by_type[item["type"]] = Condition(item["type"], since=time_of(item.get("lastTransitionTime")), **texts)
-    return by_type
+    return {
+        kind: Condition(
+            since=time_of(item.get("lastTransitionTime")), **{key: str(item.get(key) or "") for key in ("status", "reason", "message")}
+        )
+        for kind, item in conditions_of(obj).items()
+    }
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
-    metadata = obj.get("metadata")
-    return printable(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
+    return printable(mapping(obj.get("metadata")).get("name") or "")
 
 
 def bootstrap_complete(view: View) -> list[str]:
@@ -126,8 +129,7 @@ def bootstrap_complete(view: View) -> list[str]:
     deleted before, etcd could lose its quorum. In older releases, which do not report this, the bootstrap machine removes the member before
     it writes the ConfigMap.
     """
-    data = (view.bootstrap_status or {}).get("data")
-    status = data.get("status") if isinstance(data, Mapping) else None
+    status = mapping(mapping(view.bootstrap_status).get("data")).get("status")
     if status != "complete":
         report = "it has not reported" if view.bootstrap_status is None else f"it reports '{printable(status)}'"
         return [f"the bootstrap machine has not finished ({report})", *view.machines]
@@ -140,7 +142,6 @@ def bootstrap_complete(view: View) -> list[str]:
 
 
 def _older_than(release: tuple[int, int], version: str | None) -> bool:
-    """Return whether a version is known to be older than a release."""
     number = re.match(r"(\d+)\.(\d+)\.", version or "")
     return number is not None and (int(number[1]), int(number[2])) < release
 
@@ -218,7 +219,7 @@ def pending_nodes(view: View, names: Iterable[str]) -> list[str]:
     return texts
 
 
-def skipped_nodes(nodes: Mapping[str, NodeState], now: datetime, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
+def skipped_nodes(nodes: Mapping[str, Node], now: datetime, params: Mapping[str, Any], lost: Collection[str] = ()) -> list[str]:
     """Return the Nodes of ``quorum_of`` that are not waited for any longer, since ``quorum`` others are Ready: ``lost`` ones at once, all
     others after ``quorum_wait`` seconds, by the cluster's own times.
     """
@@ -298,7 +299,6 @@ def machine_config_servers_ready(view: View) -> list[str]:
 
 
 def objects_ready(view: View) -> list[str]:
-    """Return the objects of cluster services that are not ready."""
     return list(view.pending_objects)
 
 
@@ -389,32 +389,21 @@ def _stage(operator: Mapping[str, Any]) -> str:
 def failed_only(result: dict[str, Any]) -> dict[str, Any]:
     """Return the result as it is returned with an error: of operators and Nodes those that are not well, and no certificates."""
     kept = {name: value for name, value in result.items() if name != "ingress_ca"}
-    for name, is_well in (("operators", _operator_is_well), ("nodes", _node_is_well)):
-        if name in kept:
-            kept[name] = [entry for entry in kept[name] if not is_well(entry)]
+    if "operators" in kept:
+        kept["operators"] = [operator for operator in kept["operators"] if _stage(operator) != "available"]
+        kept["nodes"] = [node for node in kept["nodes"] if not node["ready"]]
     return kept
-
-
-def _operator_is_well(operator: Mapping[str, Any]) -> bool:
-    return bool(operator["available"]) and not operator["progressing"] and not operator["degraded"]
-
-
-def _node_is_well(node: Mapping[str, Any]) -> bool:
-    return bool(node["ready"])
 
 
 def version_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     """Return the release that the cluster runs or installs, such as 4.20.33."""
-    status = (cluster_version or {}).get("status")
-    desired = status.get("desired") if isinstance(status, Mapping) else None
-    version = desired.get("version") if isinstance(desired, Mapping) else None
+    version = mapping(mapping(mapping(cluster_version).get("status")).get("desired")).get("version")
     return printable(version) if isinstance(version, str) else None
 
 
 def cluster_id_of(cluster_version: Mapping[str, Any] | None) -> str | None:
     """Return the ``spec.clusterID`` of ClusterVersion, which the installer writes into metadata.json; None where there is none."""
-    spec = (cluster_version or {}).get("spec")
-    cluster_id = spec.get("clusterID") if isinstance(spec, Mapping) else None
+    cluster_id = mapping(mapping(cluster_version).get("spec")).get("clusterID")
     return printable(cluster_id) if isinstance(cluster_id, str) and cluster_id else None
 
 
@@ -446,7 +435,7 @@ def check_condition(
         view = replace(view, **_read(client, params))
         if condition == "install_complete":
             result["operators"] = operator_facts(view.cluster_operators)
-            result["console_url"] = _console_url(client.console_route())
+            result["console_url"] = _console_url(client.get(CONSOLE_ROUTE))
             result["ingress_ca"] = ca_certificates(client.ingress_ca())
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
@@ -459,11 +448,11 @@ def check_condition(
             view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if condition == "nodes_current":
-            view = replace(view, now=client.now(), heard_at=dict(_heard(client.node_leases())))
+            view = replace(view, now=client.now(), heard_at=dict(_heard(client.objects(NODE_LEASES))))
         if condition == "objects_ready" and objects:
             view = replace(view, pending_objects=objects.poll(client.get, gives_up=params["wait"] and not client.read_only))
         if params.get("pod_details"):
-            result["pods"] = [pod_details(pod) for pod in client.pods() if not pod_is_well(pod)]
+            result["pods"] = [pod_details(pod) for pod in client.objects("/api/v1/pods") if not pod_is_well(pod)]
     except ClusterUnreachableError as problem:
         # The API may become unreachable between two calls: then nothing of this poll counts.
         return {**result, "reached": False, "waiting": [problem.message, *(machines.poll() if machines else ())]}
@@ -480,13 +469,15 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of View with the objects that the condition needs beside Nodes and ``objects``."""
     condition = params["condition"]
     if condition == "bootstrap_complete":
-        return {"bootstrap_status": client.bootstrap_status(), "etcd": client.etcd(), "cluster_version": client.cluster_version()}
+        return {"bootstrap_status": client.get(BOOTSTRAP_STATUS), "etcd": client.etcd(), "cluster_version": client.cluster_version()}
     if condition == "install_complete":
         return {"cluster_version": client.cluster_version(), "cluster_operators": list(client.cluster_operators())}
     if condition == "connections_complete":
         return {"failed_connections": client.failed_connections(CONNECTIONS)}
     if condition == "machine_config_servers_ready":
-        servers, masters = list(client.machine_config_servers()), list(client.control_plane_nodes())
+        servers = list(client.objects(MACHINE_CONFIG_SERVERS, labels="k8s-app=machine-config-server"))
+        # OpenShift gives this label to all control plane nodes.
+        masters = list(client.objects("/api/v1/nodes", labels="node-role.kubernetes.io/master"))
         return {"machine_config_servers": servers, "control_plane_nodes": masters}
     if condition in ("pools_rendered", "pools_updated"):
         pools = {name_of(pool): pool for pool in client.machine_config_pools()}
@@ -494,10 +485,10 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _states(objects: Iterable[Mapping[str, Any]], devices: Mapping[str, Any]) -> dict[str, NodeState]:
+def _states(objects: Iterable[Mapping[str, Any]], devices: Mapping[str, Any]) -> dict[str, Node]:
     """Return the Nodes by name. ``devices``: ids by the names of Nodes; a Node that records another device has not joined."""
     states = {}
-    for state in map(node_state, objects):
+    for state in map(read_node, objects):
         another = of_another_device(state.device_id, str(devices.get(state.name) or ""))
         states[state.name] = replace(state, ready=False, message=another) if another else state
     return states
@@ -511,13 +502,11 @@ def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]
 
 
 def _console_url(route: Mapping[str, Any] | None) -> str | None:
-    spec = (route or {}).get("spec")
-    host = spec.get("host") if isinstance(spec, Mapping) else None
+    host = mapping(mapping(route).get("spec")).get("host")
     return f"https://{printable(host)}" if isinstance(host, str) and host else None
 
 
 def ca_certificates(config_map: Mapping[str, Any] | None) -> str | None:
     """Return the CA bundle (PEM) of the routers from the ConfigMap that has it; None as long as it has none."""
-    data = (config_map or {}).get("data")
-    bundle = data.get("ca-bundle.crt") if isinstance(data, Mapping) else None
+    bundle = mapping(mapping(config_map).get("data")).get("ca-bundle.crt")
     return bundle if isinstance(bundle, str) and bundle else None

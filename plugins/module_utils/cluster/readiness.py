@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from ..base.errors import CollectionError
 from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import conditions_of
 from ..base.printable import printable
 
 FAILED_FOR_GOOD = 30.0
@@ -48,9 +49,7 @@ def _subscription(subscription: Object, read: Read) -> Pending | None:
     An unhealthy catalogue is no failure: its pod may just have been started.
     """
     status = mapping(subscription.get("status"))
-    conditions = {
-        str(condition.get("type")): condition for condition in mappings(status.get("conditions")) if condition.get("status") == "True"
-    }
+    conditions = {name: condition for name, condition in conditions_of(subscription).items() if condition.get("status") == "True"}
     reports = [f"{name}: {each.get('message') or each.get('reason') or 'no message'}" for name, each in conditions.items()]
     installed = text(status.get("installedCSV"))
     if not installed:
@@ -80,9 +79,7 @@ def _lvm_cluster(cluster: Object, _read: Read) -> Pending | None:
 
 
 def _available(current: Object, _read: Read) -> Pending | None:
-    condition = next(
-        (entry for entry in mappings(mapping(current.get("status")).get("conditions")) if entry.get("type") == "Available"), None
-    )
+    condition = conditions_of(current).get("Available")
     if condition is None:
         return Pending("it has not reported")
     if condition.get("status") == "True":
@@ -96,7 +93,7 @@ def _registry(config: Object, _read: Read) -> Pending | None:
     The ClusterOperator has no generation: after a change it may still be about the Config before.
     """
     status = mapping(config.get("status"))
-    conditions = {str(condition.get("type")): condition for condition in mappings(status.get("conditions"))}
+    conditions = conditions_of(config)
     if not conditions or status.get("observedGeneration") != mapping(config.get("metadata")).get("generation"):
         return Pending("the operator has not read its Config yet")
     reports = [

@@ -16,7 +16,7 @@ from ..base.diff import shown
 from ..base.errors import ClusterConflictError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings, text
 from ..base.printable import printable
-from .members import CONTAINER, NAMESPACE, Member, read_members
+from .members import CONTAINER, NAMESPACE, read_members
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
@@ -45,16 +45,8 @@ class Backup:
         result.update(node="", directory=params["directory"])
         self._absent = False
 
-    def poll(self, *, patient: bool) -> list[str]:
+    def poll(self) -> list[str]:
         """Create the pod, then read its state; return what is waited for."""
-        try:
-            return self._step()
-        except ClusterUnreachableError as problem:
-            if not patient:
-                raise
-            return [problem.message]
-
-    def _step(self) -> list[str]:
         if not self._pod:
             node, image = self._place()
             self._pod, self._node, self._image = f"etcd-backup-{secrets.token_hex(4)}", node, image
@@ -71,7 +63,7 @@ class Backup:
 
     def _place(self) -> tuple[str, str]:
         """Return a Node with a healthy member, and the image of its etcd pod, which is on the machine already."""
-        healthy = {member.name for member in self._members() if member.healthy} - set(self._params["not_on"])
+        healthy = {member.name for member in read_members(self._client) if member.healthy} - set(self._params["not_on"])
         for pod in self._client.etcd_pods():
             spec = mapping(pod.get("spec"))
             node = text(spec.get("nodeName"))
@@ -91,13 +83,8 @@ class Backup:
             return ""
         return " If an operator is progressing, wait until it is not, or run with force (openshift_etcd_backup_force=true)."
 
-    def _members(self) -> list[Member]:
-        return read_members(self._client)
-
     def _pending(self, reason: str) -> ClusterUnreachableError:
-        pending = ClusterUnreachableError(f"Cannot back up etcd: {reason}")
-        self._client.add_origin(pending)
-        return pending
+        return self._client.add_origin(ClusterUnreachableError(f"Cannot back up etcd: {reason}"))
 
     def _create(self) -> None:
         try:

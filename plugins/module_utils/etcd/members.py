@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.argspec import Options
 from ..base.diff import shown
-from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
+from ..base.errors import ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import conditions_of, is_ready
 from ..base.printable import printable
 from ..nodes.node import read_node
 
@@ -114,7 +115,7 @@ def read_operator(obj: Mapping[str, Any] | None) -> Operator:
         recorded = mapping(json.loads(text(mapping(metadata.get("annotations")).get(REPLACING)) or "{}"))
     except ValueError:
         recorded = {}
-    conditions = {text(condition.get("type")): condition for condition in mappings(mapping(mapping(obj).get("status")).get("conditions"))}
+    conditions = conditions_of(obj)
     problems = [
         printable(text(condition.get("message"))) or name
         for name, healthy_status in (
@@ -161,20 +162,15 @@ def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes:
     attempt = f"Cannot run etcdctl {' '.join(arguments)}"
     if failures:
         raise ClusterUnreachableError(f"{attempt}: {'; '.join(failures)}")
-    missing = ClusterUnreachableError(f"{attempt}: no pod with the label app=etcd in {NAMESPACE} is Ready")
-    client.add_origin(missing)
-    raise missing
+    raise client.add_origin(ClusterUnreachableError(f"{attempt}: no pod with the label app=etcd in {NAMESPACE} is Ready"))
 
 
 def _pods(client: ClusterClient, avoid: str) -> list[str]:
     """Return the names of the etcd pods that are Ready, those on other nodes than ``avoid`` alone if there are any."""
     pods = []
     for pod in client.etcd_pods():
-        metadata, status = mapping(pod.get("metadata")), mapping(pod.get("status"))
-        ready = any(
-            condition.get("type") == "Ready" and condition.get("status") == "True" for condition in mappings(status.get("conditions"))
-        )
-        if mapping(metadata.get("labels")).get("app") == "etcd" and ready and not metadata.get("deletionTimestamp"):
+        metadata = mapping(pod.get("metadata"))
+        if mapping(metadata.get("labels")).get("app") == "etcd" and is_ready(pod) and not metadata.get("deletionTimestamp"):
             pods.append((text(metadata.get("name")), text(mapping(pod.get("spec")).get("nodeName"))))
     others = [name for name, node in pods if node != avoid]
     return sorted(others or [name for name, _node in pods])
@@ -233,53 +229,28 @@ def membership_problems(members: Sequence[Member], operator: Operator, nodes: Co
 # Modules
 
 
-class EtcdInfo:
-    """Reads the members, and with ``members`` waits until they are healthy."""
-
-    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
-        self._client = client
-        self._params = params
-        self._result = result
-
-    def poll(self, *, patient: bool) -> list[str]:
-        """Read everything; return what is waited for."""
-        node = self._params["removal_of"] or ""
-        try:
-            operator = read_operator(self._etcd())
-            members = read_members(self._client, avoid=node)
-            unready = self._unready_nodes() if node else []
-        except ClusterUnreachableError as problem:
-            if not patient:
-                raise
-            return [problem.message]
-        replacing = asdict(operator.replacing) if operator.replacing.node else None
-        self._result.update(
-            members=[asdict(member) for member in members],
-            quorum_guard=operator.guarded,
-            replacing=replacing,
-            problem=operator.problem,
-            blockers=removal_blockers(members, operator, unready, node) if node else [],
-        )
-        expected = self._params["members"]
-        return membership_problems(members, operator, expected) if expected else []
-
-    def _etcd(self) -> dict[str, Any]:
-        """Return the Etcd resource, without which a replacement in progress would not be seen."""
-        resource = self._client.etcd()
-        if resource is None:
-            raise self._pending("the cluster has no resource etcd/cluster of operator.openshift.io")
-        return resource
-
-    def _unready_nodes(self) -> list[str]:
-        nodes = [node for node in (read_node(obj) for obj in self._client.nodes()) if node.control_plane]
-        if not nodes:
-            raise self._pending("the cluster lists no control plane node")
-        return [node.name for node in nodes if not node.ready]
-
-    def _pending(self, reason: str) -> ClusterUnreachableError:
-        pending = ClusterUnreachableError(f"Cannot read the etcd members: {reason}")
-        self._client.add_origin(pending)
-        return pending
+def poll_members(client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
+    """Read the members; with ``members`` return why these are not healthy."""
+    reading = "Cannot read the etcd members: "
+    node = params["removal_of"] or ""
+    resource = client.etcd()
+    if resource is None:
+        # Without it a replacement in progress would not be seen.
+        raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster has no resource etcd/cluster of operator.openshift.io"))
+    operator = read_operator(resource)
+    members = read_members(client, avoid=node)
+    control_plane = [each for each in map(read_node, client.nodes()) if each.control_plane] if node else []
+    if node and not control_plane:
+        raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster lists no control plane node"))
+    unready = [each.name for each in control_plane if not each.ready]
+    result.update(
+        members=[asdict(member) for member in members],
+        quorum_guard=operator.guarded,
+        replacing=asdict(operator.replacing) if operator.replacing.node else None,
+        problem=operator.problem,
+        blockers=removal_blockers(members, operator, unready, node) if node else [],
+    )
+    return membership_problems(members, operator, params["members"]) if params["members"] else []
 
 
 class MemberRemoval:
@@ -295,25 +266,17 @@ class MemberRemoval:
         """Id of the member whose removal was requested: after a lost answer, the members that are read next show its effect."""
         self._deleted: list[str] = []
 
-    def poll(self, *, patient: bool) -> list[str]:
-        """Do what is left to do; return what is waited for: an API server that does not answer."""
+    def poll(self) -> list[str]:
         try:
-            members = read_members(self._client, avoid=self._node)
-            self._remove(members)
+            self._remove(read_members(self._client, avoid=self._node))
             self._delete_secrets()
-        except ClusterUnreachableError as problem:
-            if not patient:
-                raise
-            return [problem.message]
         finally:
-            before = {"member": self._removed or None, "secrets": self._deleted}
+            header, before = f"etcd member of {self._node}", {"member": self._removed or None, "secrets": self._deleted}
             self._result.update(
                 changed=bool(self._removed or self._deleted),
                 removed=self._removed,
                 deleted_secrets=self._deleted,
-                diff=shown(before, {"member": None, "secrets": []}, f"etcd member of {self._node}")
-                if self._removed or self._deleted
-                else shown({}, {}, f"etcd member of {self._node}"),
+                diff=shown(before, {"member": None, "secrets": []}, header) if self._removed or self._deleted else shown({}, {}, header),
             )
         return []
 
@@ -352,61 +315,43 @@ class MemberRemoval:
             self._deleted.append(name)
 
 
-class ReplacementRecord:
-    """Records the replacement in progress, and switches the quorum guard off and on."""
+def record_replacement(client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
+    """Record the replacement in progress, and switch the quorum guard off or on; nothing is pending then."""
+    obj = client.etcd()
+    if obj is None:
+        text = (
+            "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io. Check that the"
+            " kubeconfig is of an OpenShift cluster that is installed."
+        )
+        raise client.add_origin(CollectionError(text))
+    operator = read_operator(obj)
+    if operator.replacing.node not in ("", params["node"]):
+        raise CollectionError(
+            f"Cannot change the replacement of {params['node']}: that of {operator.replacing.node} is not complete. Complete it first:"
+            f" ansible-playbook replace.yml -e openshift_replace={operator.replacing.node}"
+        )
+    desired, guarded = _desired(client, params, operator), params["state"] != "started"
+    before = {"replacing": asdict(operator.replacing) if operator.replacing.node else None, "quorum_guard": operator.guarded}
+    after = {"replacing": asdict(desired) if desired.node else None, "quorum_guard": guarded}
+    changed = before != after
+    # A write whose answer was lost is found done by the next poll, and still is a change.
+    result["changed"] = result["changed"] or changed
+    if changed or "diff" not in result:
+        result["diff"] = shown(before, after, "etcd/cluster")
+    result.update(after)
+    if changed and not client.read_only:
+        client.change_etcd(operator.version, _patch(desired, guarded=guarded))
+    return []
 
-    def __init__(self, client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> None:
-        self._client = client
-        self._params = params
-        self._result = result
 
-    def poll(self, *, patient: bool) -> list[str]:
-        """Write the record; return what is waited for: an API server that does not answer, or another writer."""
-        try:
-            self._step()
-        except (ClusterUnreachableError, ClusterConflictError) as problem:
-            if not patient:
-                raise
-            return [problem.message]
-        return []
-
-    def _step(self) -> None:
-        node, state = self._params["node"], self._params["state"]
-        obj = self._client.etcd()
-        if obj is None:
-            missing = CollectionError(
-                "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io. Check that the"
-                " kubeconfig is of an OpenShift cluster that is installed."
-            )
-            self._client.add_origin(missing)
-            raise missing
-        operator = read_operator(obj)
-        if operator.replacing.node not in ("", node):
-            raise CollectionError(
-                f"Cannot change the replacement of {node}: that of {operator.replacing.node} is not complete. Complete it first:"
-                f" ansible-playbook replace.yml -e openshift_replace={operator.replacing.node}"
-            )
-        desired = self._desired(operator)
-        guarded = state != "started"
-        before = {"replacing": asdict(operator.replacing) if operator.replacing.node else None, "quorum_guard": operator.guarded}
-        after = {"replacing": asdict(desired) if desired.node else None, "quorum_guard": guarded}
-        changed = before != after
-        # A write whose answer was lost is found done by the next poll, and still is a change.
-        self._result["changed"] = self._result["changed"] or changed
-        if changed or "diff" not in self._result:
-            self._result["diff"] = shown(before, after, "etcd/cluster")
-        self._result.update(after)
-        if changed and not self._client.read_only:
-            self._client.change_etcd(operator.version, _patch(desired, guarded=guarded))
-
-    def _desired(self, operator: Operator) -> Replacement:
-        if self._params["state"] == "finished":
-            return Replacement()
-        if operator.replacing.node or self._params["state"] == "suspended":
-            return operator.replacing
-        node = self._params["node"]
-        member = next((member.id for member in read_members(self._client, avoid=node) if member.name == node), "")
-        return Replacement(node, self._params["device"], member)
+def _desired(client: ClusterClient, params: Mapping[str, Any], operator: Operator) -> Replacement:
+    if params["state"] == "finished":
+        return Replacement()
+    if operator.replacing.node or params["state"] == "suspended":
+        return operator.replacing
+    node = params["node"]
+    member = next((member.id for member in read_members(client, avoid=node) if member.name == node), "")
+    return Replacement(node, params["device"], member)
 
 
 def _patch(replacing: Replacement, *, guarded: bool) -> dict[str, Any]:

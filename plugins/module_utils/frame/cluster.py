@@ -7,12 +7,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ansible.module_utils.basic import missing_required_lib
 
 from ..base.argspec import WAIT_OPTIONS, Options
-from ..base.errors import ClusterRefusedError, CollectionError
+from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.play import find_play
 from ..base.wait import Waiter
 from ..clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
@@ -34,12 +34,6 @@ CLUSTER_OPTIONS = Options(
 REFUSED_FOR_GOOD = 180.0
 """Seconds of refusals without a break after which a wait ends. Shorter ones pass: a server that is restarted does not accept a certificate
 yet, or has its roles not there yet. What is still refused then is a matter of the kubeconfig: waiting does not help."""
-
-
-class Poll(Protocol):
-    """One poll of the cluster."""
-
-    def __call__(self, *, patient: bool) -> list[str]: ...
 
 
 class ClusterModule(ModuleFrame):
@@ -68,27 +62,28 @@ class ClusterModule(ModuleFrame):
             directory=self.module.tmpdir,
         )
 
-    def wait_for(
-        self,
-        poll: Poll,
-        what: str,
-        *,
-        sleep: Callable[[float], None] | None = None,
-    ) -> None:
+    @property
+    def waits(self) -> bool:
+        """Whether ``wait_for`` polls more than once."""
+        return bool(self.params["wait"]) and not self.check_mode
+
+    def wait_for(self, poll: Callable[[], list[str]], what: str, *, sleep: Callable[[float], None] | None = None) -> None:
         """Poll until nothing is pending, by the options of the fragment ``_wait``; once without ``wait`` and in check mode.
 
-        ``poll`` returns one text for each pending condition. With ``patient`` an API that does not answer is one of these. An API that
-        refuses is one as well, for REFUSED_FOR_GOOD seconds.
+        ``poll`` returns one text for each pending condition. An API that does not answer, or has another state than was read, is waited
+        for as well, and one that refuses for REFUSED_FOR_GOOD seconds.
         """
-        if self.check_mode or not self.params["wait"]:
-            poll(patient=False)
+        if not self.waits:
+            poll()
             return
         waiter = Waiter.by_options(self.params, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
 
         def poll_once() -> list[str]:
             self._assert_kubeconfig_exists(what)
             try:
-                missing = poll(patient=True)
+                missing = poll()
+            except (ClusterUnreachableError, ClusterConflictError) as problem:
+                missing = [problem.message]
             except ClusterRefusedError as refused:
                 return self._outlast(refused)
             self._refused_since = None

@@ -19,7 +19,7 @@ from ..base.wait import Waiter
 from ..clients.metal import LIBRARY_ERROR, MetalClient
 from ..lock.cluster_lock import LIFETIME, ClusterLock, Gate, LockStore, lifetime_for
 from ..lock.record import Holder, scope_of, scope_tags
-from ..lock.run import Locked, Run, ended_runs, remains_of
+from ..lock.run import Locked, Run, ended_runs, settled_at
 from ..machines.set import DeviceSet
 from ..metal.resource import Resource
 from .base import BaseModule
@@ -52,7 +52,7 @@ METAL_OPTIONS = Options(
         "cluster_lock": {"type": "str"},
     }
 )
-"""Documented in the fragments ``_metal`` and ``_metal.project``."""
+"""Documented in the fragment ``_metal``."""
 
 NO_LOCK = "none"
 """As ``cluster_lock``: write without a lock."""
@@ -259,13 +259,13 @@ class MetalModule(ResourceModule):
     def _clear_ended(self, locked: Locked) -> None:
         """Delete the lock objects of runs that were killed here. Without a write of this call, no other code deletes them."""
         for run in ended_runs(locked):
-            remains = remains_of(run.holder)
-            if remains is None:
+            settled = settled_at(run.holder)
+            if settled is None:
                 continue
             # What that run has sent may still arrive.
             if self.params["wait"]:
-                self._gate.sleep(max(0.0, remains.settled_at - boot_time()))
-            if remains.settled_at <= boot_time():
+                self._gate.sleep(max(0.0, settled - boot_time()))
+            if settled <= boot_time():
                 self._release(lock_with_client(self.module, run, gate=gate_of()))
 
     def _own_lock(self, run: Run) -> ClusterLock:

@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ..base.diff import shown
 from ..base.errors import ClusterConflictError, ClusterError, ClusterRefusedError, ClusterUnreachableError, CollectionError, together
 from ..base.printable import printable
 from ..nodes.identity import of_another_device
-from ..nodes.state import NodeState, node_state
+from ..nodes.node import Node, read_node
 from .csr import NO_PAST, Alarm, Decision, Past, Policy, Request, Verdict, alarms, assess, decide, missing, remember, too_many
 from .history import from_texts, to_texts
 from .notices import Notice, Notices
@@ -91,9 +92,9 @@ class Joining:
         self._follower: Follower | None = None
         self._following_failed = False
         self._follow_problem: ClusterRefusedError | None = None
-        self._nodes: dict[str, NodeState] = {}
+        self._nodes: dict[str, Node] = {}
         self._nodes_at = float("-inf")
-        self._listing: Future[dict[str, NodeState]] | None = None
+        self._listing: Future[dict[str, Node]] | None = None
         self._ours: dict[str, Verdict] = {}
         self._failures: dict[str, _Failure] = {}
         self._sent: dict[str, Verdict] = {}
@@ -121,7 +122,7 @@ class Joining:
         return [name for name in self._rules.machines if not self.missing.get(name, "?")]
 
     @property
-    def joined_nodes(self) -> dict[str, NodeState]:
+    def joined_nodes(self) -> dict[str, Node]:
         return {name: self._nodes[name] for name in self.joined if name in self._nodes}
 
     @property
@@ -160,12 +161,7 @@ class Joining:
             "alarms": [alarm.result() for alarm in self._alarms.values()],
             "joined": self.joined,
             "labelled": sorted(self._labelled.values()),
-            "diff": {
-                "before": dict.fromkeys(decided, "pending"),
-                "after": decided,
-                "before_header": "certificate requests",
-                "after_header": "certificate requests",
-            },
+            "diff": shown(dict.fromkeys(decided, "pending"), decided, "certificate requests"),
         }
 
     def notices(self) -> list[Notice]:
@@ -331,7 +327,7 @@ class Joining:
             # A daemon, as the follower is.
             threading.Thread(target=self._list_nodes, args=(self._listing, self._follower), name="nodes", daemon=True).start()
 
-    def _list_nodes(self, listing: Future[dict[str, NodeState]], follower: Follower) -> None:
+    def _list_nodes(self, listing: Future[dict[str, Node]], follower: Follower) -> None:
         try:
             listing.set_result(self._listed_nodes())
         except CollectionError as problem:
@@ -339,8 +335,8 @@ class Joining:
         # Wakes up `sleep`.
         follower.seen.put(("there", []))
 
-    def _listed_nodes(self) -> dict[str, NodeState]:
-        states = (node_state(node) for node in self._client.nodes())
+    def _listed_nodes(self) -> dict[str, Node]:
+        states = (read_node(node) for node in self._client.nodes())
         return {state.name: state for state in states if state.name in self._rules.machines}
 
     def _read_nodes(self, names: Collection[str]) -> dict[str, ClusterError]:
@@ -359,7 +355,7 @@ class Joining:
             if node is None:
                 self._nodes.pop(name, None)
             elif not isinstance(node, ClusterError):
-                self._nodes[name] = node_state(node)
+                self._nodes[name] = read_node(node)
         return {name: node for name, node in nodes.items() if isinstance(node, ClusterError)}
 
     def _try_to_read(self, name: str) -> Mapping[str, Any] | ClusterError | None:
@@ -374,7 +370,7 @@ class Joining:
         for left in reversed(range(_ROUNDS)):
             self._find_sent()
             self._past = remember(self._past, self._requests.values(), self._nodes.values(), self._rules)
-            silent = [name for name, state in self._nodes.items() if state.silent]
+            silent = [name for name, state in self._nodes.items() if state.unreachable]
             decided = decide(self._requests.values(), self._rules, self._nodes, self._client.now(), silent, self._past)
             self._failures = {uid: failure for uid, failure in self._failures.items() if uid in self._requests}
             chosen = [verdict for verdict in decided if verdict.decision in ("approve", "deny") and self._is_due(verdict, failed)]
@@ -444,7 +440,7 @@ class Joining:
         request, approves = verdict.request, verdict.decision == "approve"
         if approves and request.kind == "client":
             state = self._nodes.get(request.node)
-            if state is not None and not (state.silent and self._rules.recover_nodes):
+            if state is not None and not (state.unreachable and self._rules.recover_nodes):
                 raise ClusterConflictError(f"the node {request.node} has registered meanwhile", _CONFLICT)
         try:
             send = self._client.approve if approves else self._client.deny

@@ -41,7 +41,7 @@ from ..base.json_objects import text as _text
 from ..base.printable import printable
 from ..base.times import time_of, timestamp
 from ..nodes.identity import of_another_device
-from ..nodes.state import NodeState
+from ..nodes.node import Node
 from .pkcs10 import Address, Content, MalformedRequest, read, shown
 
 Decision = Literal["approve", "wait", "refuse", "deny", "ignore"]
@@ -522,7 +522,7 @@ class Past:
 NO_PAST = Past()
 
 
-def remember(past: Mapping[str, Past], requests: Iterable[Request], nodes: Iterable[NodeState], rules: Policy) -> dict[str, Past]:
+def remember(past: Mapping[str, Past], requests: Iterable[Request], nodes: Iterable[Node], rules: Policy) -> dict[str, Past]:
     """Return the past of the policy's machines, with what these requests and Nodes add.
 
     Any CSR filed by system:node:<name> proves that the name has joined: the API server has verified its certificate.
@@ -798,7 +798,7 @@ def _sooner(earlier: Request, later: Request) -> bool:
     return not (earlier.filed_at and later.filed_at) or later.filed_at - earlier.filed_at < RETRIED_AFTER
 
 
-def missing(machine: Machine, node: NodeState | None, verdicts: Iterable[Verdict], now: datetime, past: Past = NO_PAST) -> str:
+def missing(machine: Machine, node: Node | None, verdicts: Iterable[Verdict], now: datetime, past: Past = NO_PAST) -> str:
     """Return why a machine has not joined yet, without its name; empty if it has.
 
     It has joined if its Node is Ready and its serving certificate is issued. Approved CSRs are removed after an hour, so for an older Node

@@ -35,7 +35,7 @@ from ..base.play import Play, boot_time
 from ..metal.objects import metro_code
 from ..metal.resource import create_once, delete_once
 from .record import SCOPE_TAG, Decision, Lock, decide, is_lock, read_lock, time_text
-from .run import Run, remains_of
+from .run import Run, settled_at
 
 if TYPE_CHECKING:
     from ..clients.metal import MetalClient
@@ -113,9 +113,8 @@ class LockStore:
         return is_ours
 
     def _malformed(self, what: str, network: Mapping[str, Any], field: str) -> CollectionError:
-        problem = CollectionError(f"Cannot read {self._title}: the API returned {what}", {"id": network.get("id"), "untold": [field]})
-        self._client.add_origin(problem)
-        return problem
+        details = {"id": network.get("id"), "untold": [field]}
+        return self._client.add_origin(CollectionError(f"Cannot read {self._title}: the API returned {what}", details))
 
     @property
     def _path(self) -> str:
@@ -410,7 +409,6 @@ class ClusterLock:
         return all(lock.holder.run != self.run.holder.run for lock in self._store.locks())
 
     def others(self) -> list[Lock]:
-        """Return the locks of other runs."""
         return [lock for lock in self._store.locks() if lock.holder.run != self.run.holder.run]
 
     def own(self) -> Lock | None:
@@ -425,17 +423,17 @@ class ClusterLock:
 
     def is_over(self, lock: Lock) -> bool:
         """Return whether no run holds this lock: its run has ended here and its writes have arrived, or the lock has expired."""
-        remains = remains_of(lock.holder)
-        return self._has_expired(lock) if remains is None else remains.settled_at <= self._now()
+        settled = settled_at(lock.holder)
+        return self._has_expired(lock) if settled is None else settled <= self._now()
 
     def break_lock(self, lock: Lock) -> float:
         """Delete the lock of another run; return the ``boot_time`` after which no write of that run can arrive.
 
         That run notices at its next read of the lock, which may be after one more request.
         """
-        remains = remains_of(lock.holder)
+        settled = settled_at(lock.holder)
         self._store.delete(lock.id)
-        return self._now() + CHECK_EVERY + lock.limit if remains is None else remains.settled_at
+        return self._now() + CHECK_EVERY + lock.limit if settled is None else settled
 
     def _watch(self, lock: Lock) -> tuple[str, float]:
         """Return the lock's time of renewal when it was first read, and the ``boot_time`` of that read."""
@@ -456,9 +454,8 @@ class ClusterLock:
             if self.is_over(lock):
                 self._store.delete(lock.id)
                 self.cleared.append(lock)
-            elif (remains := remains_of(lock.holder)) is not None:
-                seconds = remains.settled_at - self._now()
-                waiting.append(f"{lock.holder} has ended: its last request arrives within {seconds:.0f} s")
+            elif (settled := settled_at(lock.holder)) is not None:
+                waiting.append(f"{lock.holder} has ended: its last request arrives within {settled - self._now():.0f} s")
             else:
                 alive.append(lock)
         return waiting, alive

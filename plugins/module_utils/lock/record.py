@@ -138,7 +138,6 @@ class Lock:
         return replace(self, renewed=moment)
 
     def result(self) -> dict[str, Any]:
-        """Return the lock as modules return it."""
         return {
             "id": self.id,
             "run": self.holder.run,

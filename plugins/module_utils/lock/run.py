@@ -83,7 +83,7 @@ class Run:
         path = Path(path)
         try:
             content = json.loads(path.read_bytes())
-            process = Process(int(content["pid"]), str(content["started"]))
+            process = Process(int(content["process"]["pid"]), str(content["process"]["started"]))
             names = ("run", "user", "operation", "job", "boot", "namespace")
             holder = Holder(**{name: str(content[name]) for name in names}, process=process)
             tags = [str(tag) for tag in content["tags"]]
@@ -98,21 +98,8 @@ class Run:
 
     def save(self) -> None:
         """Replace the file atomically."""
-        holder = self.holder
-        content = {
-            "run": holder.run,
-            "user": holder.user,
-            "operation": holder.operation,
-            "job": holder.job,
-            "boot": holder.boot,
-            "namespace": holder.namespace,
-            "pid": holder.process.pid,
-            "started": holder.process.started,
-            **asdict(self.locked),
-            "lock": self.lock,
-            "unsure": self.unsure,
-            "renewed": self.renewed,
-        }
+        state = {"lock": self.lock, "unsure": self.unsure, "renewed": self.renewed}
+        content = {**asdict(self.holder), **asdict(self.locked), **state}
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
             fresh.write_text(json.dumps(content), encoding="utf-8")
@@ -126,7 +113,6 @@ class Run:
         self.save()
 
     def remove(self) -> None:
-        """Remove the files of this run."""
         for path in (self.path, self._marker_path):
             path.unlink(missing_ok=True)
 
@@ -153,15 +139,8 @@ class Run:
         os.pwrite(self._marker, f"{self._settled_at:{_WIDTH}.3f}".encode(), 0)
 
 
-@dataclass(frozen=True)
-class Remains:
-    """A run that ended on this computer. ``settled_at``: from then on, by :func:`boot_time`, none of its writes can arrive."""
-
-    settled_at: float
-
-
-def remains_of(holder: Holder) -> Remains | None:
-    """Return the remains of a run whose process and modules have certainly ended.
+def settled_at(holder: Holder) -> float | None:
+    """Return the ``boot_time`` from which no write of a run can arrive, whose process and modules have certainly ended.
 
     None: it still runs, or this cannot be checked here (another computer, container, user or folder for temporary files).
     """
@@ -173,7 +152,7 @@ def remains_of(holder: Holder) -> Remains | None:
         return None
     try:
         fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return Remains(float(os.pread(marker, _WIDTH, 0) or b"-inf"))
+        return float(os.pread(marker, _WIDTH, 0) or b"-inf")
     except (OSError, ValueError):
         return None
     finally:
@@ -188,7 +167,7 @@ def ended_runs(locked: Locked) -> list[Run]:
         with suppress(CollectionError):
             run = Run.load(path)
             is_of_scope = (run.locked.scope, run.locked.project) == (locked.scope, locked.project)
-            if is_of_scope and (run.lock or run.unsure) and remains_of(run.holder) is not None:
+            if is_of_scope and (run.lock or run.unsure) and settled_at(run.holder) is not None:
                 ended.append(run)
     return ended
 

@@ -74,7 +74,6 @@ def read_record() -> list[dict[str, Any]]:
 
 
 def end_record() -> None:
-    """Delete the file."""
     path = record_path()
     if path is not None:
         with suppress(OSError):

@@ -13,21 +13,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..base.diff import shown
-from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
+from ..base.errors import ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings, text
 from ..base.printable import printable
 from ..base.times import time_of, timestamp
 from ..base.wait import WaitTimeout
 from .node import UNCORDON, Node, cordon, known_as
+from .routers import tolerates
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
 
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of the API's copy of a static pod, which the kubelet runs from a file of its own."""
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+"""The taint that the scheduler sees on a cordoned Node."""
 FINISHED = frozenset({"Succeeded", "Failed"})
 AT_ONCE = 8
 """Calls at a time: of hundreds of pods each waits for the server most of its time."""
@@ -39,13 +42,7 @@ LONGEST = 500
 Kind = Literal["evicted", "daemon set", "static", "finished"]
 
 
-class Poll(Protocol):
-    """A poll of the cluster, which returns what is pending."""
-
-    def __call__(self, *, patient: bool) -> list[str]: ...
-
-
-WaitFor = Callable[[Poll, str], None]
+WaitFor = Callable[[Callable[[], list[str]], str], None]
 
 
 @dataclass(frozen=True)
@@ -98,21 +95,12 @@ def read_pod(obj: Any) -> Pod:
         kind=kind,
         has_controller=bool(controllers),
         local_data=tuple(text(volume.get("name")) for volume in mappings(spec.get("volumes")) if "emptyDir" in volume),
-        tolerates_cordon=any(map(_tolerates_cordon, mappings(spec.get("tolerations")))),
+        tolerates_cordon=any(tolerates(toleration, CORDON) for toleration in mappings(spec.get("tolerations"))),
         created_at=time_of(metadata.get("creationTimestamp")),
         due=time_of(metadata.get("deletionTimestamp")),
         grace_period=float(grace) if isinstance(grace, (int, float)) else 30.0,
         finalizers=tuple(printable(finalizer) for finalizer in finalizers) if isinstance(finalizers, list) else (),
     )
-
-
-def _tolerates_cordon(toleration: Mapping[str, Any]) -> bool:
-    """Return whether a toleration covers node.kubernetes.io/unschedulable:NoSchedule, which the scheduler sees on a cordoned Node."""
-    if toleration.get("effect") not in {None, "", "NoSchedule"}:
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in {None, "", "node.kubernetes.io/unschedulable"}
-    return toleration.get("key") == "node.kubernetes.io/unschedulable" and not toleration.get("value")
 
 
 @dataclass(frozen=True)
@@ -253,17 +241,9 @@ class Drain:
 
     # --- one poll ------------------------------------------------------------------------------------------------------------------
 
-    def poll(self, *, patient: bool) -> list[str]:
-        """Do what can be done now; return one text for each thing that is waited for. With ``patient`` that may be the API server."""
+    def poll(self) -> list[str]:
+        """Do what can be done now; return one text for each pod that is waited for."""
         self._is_known = False
-        try:
-            return self._step()
-        except (ClusterUnreachableError, ClusterConflictError) as problem:
-            if not patient:
-                raise
-            return [problem.message]
-
-    def _step(self) -> list[str]:
         self._nodes = self._read_nodes()
         self._settle_nodes()
         pods = self._read_pods()

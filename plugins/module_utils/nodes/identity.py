@@ -13,44 +13,22 @@ So a Node that records a device is never of another one, whatever its name; and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from ..base.printable import printable
 from ..base.times import time_of
 from ..metal.objects import DELETING_STATES
 from .addresses import vlan_address
+from .node import Node
 
 CLOCK_SKEW = timedelta(seconds=60)
 """So much the clocks of the two APIs may differ: a machine boots for longer before its Node is there."""
 
 RESTORE = "ansible localhost -m equinix_metal.openshift.metal_device -a 'id={device} hostname={node}'"
 """The command that gives a device the name of its Node again."""
-
-
-class Registered(Protocol):
-    """What the rule reads of a Node. ``device_id``: the device that it records, empty without one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def device_id(self) -> str: ...
-    @property
-    def created_at(self) -> datetime | None: ...
-    @property
-    def addresses(self) -> Collection[str]: ...
-
-
-@dataclass(frozen=True)
-class NodeRecord:
-    """What the rule reads of a Node, from a result of ``node_info`` or ``cluster_wait``."""
-
-    name: str
-    device_id: str
-    created_at: datetime | None
-    addresses: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -72,7 +50,6 @@ class Renamed:
 
     @property
     def command(self) -> str:
-        """The command that restores the name."""
         return RESTORE.format(device=self.device.id, node=printable(self.node))
 
     @property
@@ -101,20 +78,19 @@ def read_devices(devices: Iterable[Mapping[str, Any]]) -> list[Device]:
     ]
 
 
-def read_records(nodes: Iterable[Mapping[str, Any]]) -> list[NodeRecord]:
-    """Return Nodes as ``node_info`` returns them."""
-    return [
-        NodeRecord(
-            name=str(node["name"]),
-            device_id=str(node.get("device_id") or ""),
-            created_at=time_of(node.get("created_at")),
-            addresses=frozenset(map(str, node.get("addresses") or ())),
-        )
-        for node in nodes
-    ]
+def read_result(node: Mapping[str, Any]) -> Node:
+    """Return what the rules read of a Node, from a result of ``node_info`` or ``cluster_wait``."""
+    return Node(
+        name=str(node["name"]),
+        created_at=time_of(node.get("created_at")),
+        control_plane=bool(node.get("control_plane")),
+        cordoned_here=bool(node.get("cordoned_for_removal")),
+        device_id=str(node.get("device_id") or ""),
+        addresses=tuple(map(str, node.get("addresses") or ())),
+    )
 
 
-def is_older(node: Registered, device: Device) -> bool:
+def is_older(node: Node, device: Device) -> bool:
     """Return whether a Node was registered before its device was provisioned."""
     return node.created_at is not None and device.since is not None and node.created_at + CLOCK_SKEW < device.since
 
@@ -122,7 +98,7 @@ def is_older(node: Registered, device: Device) -> bool:
 class Identities:
     """The Nodes and the devices that they are on."""
 
-    def __init__(self, nodes: Iterable[Registered], devices: Iterable[Device]) -> None:
+    def __init__(self, nodes: Iterable[Node], devices: Iterable[Device]) -> None:
         self._left = {device.id: device for device in devices}
         self._by_node: dict[str, Device] = {}
         self._by_device: dict[str, str] = {}
@@ -135,11 +111,11 @@ class Identities:
         self._match(others, lambda node, device: bool(device.addresses & set(node.addresses)), only_one=True)
         self._match(others, lambda node, device: node.name == device.hostname)
 
-    def _has_the_name(self, node: Registered) -> bool:
+    def _has_the_name(self, node: Node) -> bool:
         device = self._left.get(node.device_id)
         return device is not None and device.hostname == node.name
 
-    def _match(self, nodes: Iterable[Registered], belongs: Callable[[Registered, Device], bool], *, only_one: bool = False) -> None:
+    def _match(self, nodes: Iterable[Node], belongs: Callable[[Node, Device], bool], *, only_one: bool = False) -> None:
         for node in nodes:
             if node.name in self._by_node:
                 continue
@@ -156,7 +132,6 @@ class Identities:
         return self._by_node.get(node)
 
     def node_of(self, device_id: str) -> str:
-        """Return the name of the Node of this device; empty if no Node is."""
         return self._by_device.get(device_id, "")
 
     @property
@@ -167,7 +142,7 @@ class Identities:
 
 def identify(nodes: Iterable[Mapping[str, Any]], devices: Iterable[Mapping[str, Any]]) -> Identities:
     """Return the identities of Nodes and devices, both as the modules return them."""
-    return Identities(read_records(nodes), read_devices(devices))
+    return Identities(map(read_result, nodes), read_devices(devices))
 
 
 def named_by_nodes(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Node objects cut down to what the removal of machines needs, and the annotation of those that this collection has cordoned."""
+"""Node objects cut down to what the collection reads of them, and the annotation of those that it has cordoned."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ClusterUnreachableError
 from ..base.json_objects import mapping, mappings, text
-from ..base.kubernetes_objects import DEVICE, FIELD_OWNER, device_of_provider_id, recorded_device
-from ..base.times import timestamp
+from ..base.kubernetes_objects import DEVICE, FIELD_OWNER, conditions_of, device_of_provider_id, recorded_device
+from ..base.printable import printable
+from ..base.times import time_of, timestamp
 from .routers import read_routers
-from .state import node_state
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
@@ -31,25 +31,28 @@ class Node:
     """A Node. ``unreachable``: the node lifecycle controller has not heard from its kubelet for so long that Ready is Unknown."""
 
     name: str
-    uid: str
-    created_at: datetime | None
-    control_plane: bool
-    ready: bool
-    unreachable: bool
-    message: str
+    uid: str = ""
+    created_at: datetime | None = None
+    control_plane: bool = False
+    ready: bool = False
+    unreachable: bool = False
+    message: str = ""
     """Of the Ready condition, fit to be printed."""
-    since: datetime | None
+    since: datetime | None = None
     """Since when Ready has its present status."""
-    schedulable: bool
-    cordoned_here: bool
+    heard_at: datetime | None = None
+    """Time of its kubelet's last report."""
+    schedulable: bool = True
+    cordoned_here: bool = False
     """Whether it is cordoned, and by this collection."""
-    device_id: str
+    device_id: str = ""
     """Of the device that it records, see ``nodes/identity``; empty without one."""
     provider_id: str = ""
     """Its ``spec.providerID``, of any provider."""
     is_annotated: bool = False
     """Whether the annotation records its device, and not ``spec.providerID`` alone."""
     addresses: tuple[str, ...] = ()
+    labels: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def foreign_provider_id(self) -> str:
@@ -59,23 +62,29 @@ class Node:
 
 def read_node(obj: Any) -> Node:
     """Return what is needed of a Node object. Malformed or missing fields make it not Ready, never an error."""
-    metadata, spec, state = mapping(mapping(obj).get("metadata")), mapping(mapping(obj).get("spec")), node_state(obj)
+    metadata, spec, status = (mapping(mapping(obj).get(part)) for part in ("metadata", "spec", "status"))
+    ready = conditions_of(obj).get("Ready")
+    message = "it has not reported its state yet"
+    if ready is not None:
+        message = printable(ready.get("message") or ready.get("reason") or "no reason given")
     schedulable = spec.get("unschedulable") is not True
     return Node(
-        name=state.name,
+        name=text(metadata.get("name")),
         uid=text(metadata.get("uid")),
-        created_at=state.created_at,
+        created_at=time_of(metadata.get("creationTimestamp")),
         control_plane=bool(CONTROL_PLANE & mapping(metadata.get("labels")).keys()),
-        ready=state.ready,
-        unreachable=state.silent,
-        message=state.message,
-        since=state.since,
+        ready=mapping(ready).get("status") == "True",
+        unreachable=mapping(ready).get("status") == "Unknown",
+        message=message,
+        since=time_of(mapping(ready).get("lastTransitionTime")),
+        heard_at=time_of(mapping(ready).get("lastHeartbeatTime")),
         schedulable=schedulable,
         cordoned_here=not schedulable and _is_cordoned_here(metadata),
         device_id=recorded_device(obj),
         provider_id=text(spec.get("providerID")),
         is_annotated=DEVICE in mapping(metadata.get("annotations")),
-        addresses=tuple(text(address.get("address")) for address in mappings(mapping(mapping(obj).get("status")).get("addresses"))),
+        addresses=tuple(text(address.get("address")) for address in mappings(status.get("addresses"))),
+        labels=frozenset((str(label), text(value)) for label, value in mapping(metadata.get("labels")).items()),
     )
 
 
@@ -112,19 +121,14 @@ UNCORDON: Mapping[str, Any] = {"metadata": {"annotations": {CORDONED: None}}, "s
 """The merge patch that uncordons a Node."""
 
 
-def list_nodes(client: ClusterClient, *, patient: bool, routers: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the Nodes as ``node_info`` returns them, and what is waited for: with ``patient`` an API server that does not answer.
+def list_nodes(client: ClusterClient, *, routers: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the Nodes as ``node_info`` returns them, and what is waited for.
 
-    ``routers``: also where routers run and may run; then they are waited for too.
+    ``routers``: also where routers run and may run; then they are waited for.
     """
-    try:
-        objects = list(client.nodes())
-        nodes = sorted((read_node(obj) for obj in objects), key=lambda node: node.name)
-        placed, waiting = read_routers(client, objects) if routers else ({}, [])
-    except ClusterUnreachableError as problem:
-        if not patient:
-            raise
-        return [], [problem.message]
+    objects = list(client.nodes())
+    nodes = sorted((read_node(obj) for obj in objects), key=lambda node: node.name)
+    placed, waiting = read_routers(client, objects) if routers else ({}, [])
     return node_rows(nodes, placed), waiting
 
 

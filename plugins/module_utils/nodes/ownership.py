@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..base.argspec import Options
 from ..base.diff import shown
-from ..base.errors import ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError, MetalError, together
+from ..base.errors import ClusterRefusedError, ClusterUnreachableError, CollectionError, MetalError, together
 from ..base.kubernetes_objects import DEVICE, PROVIDER
 from ..base.wait import WaitTimeout
 from ..machines.device import find_devices
@@ -52,21 +52,8 @@ DELETED = "deleted"
 Verdict = Literal["other", "current", "left"]
 
 
-class Judged(Protocol):
-    """What the rule reads of a Node."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def control_plane(self) -> bool: ...
-    @property
-    def device_id(self) -> str: ...
-    @property
-    def cordoned_here(self) -> bool: ...
-
-
 def judge(
-    node: Judged, identities: Identities, hostnames: Collection[str], nodes: Collection[str], control_plane: Collection[str] = ()
+    node: Node, identities: Identities, hostnames: Collection[str], nodes: Collection[str], control_plane: Collection[str] = ()
 ) -> Verdict:
     """Return whether a Node is of one of the devices (``current``), was left by one (``left``), or is none of ours (``other``).
 
@@ -102,15 +89,10 @@ class Ownership:
         self._is_known = False
         """Whether the last poll has read Nodes and devices."""
 
-    def poll(self, *, patient: bool) -> list[str]:
-        """Do what can be done now; return one text for each Node that cannot be deleted yet, or for an API server that does not answer."""
+    def poll(self) -> list[str]:
+        """Do what can be done now; return one text for each Node that cannot be deleted yet."""
         self._is_known = False
-        try:
-            waiting = self._step()
-        except (ClusterUnreachableError, ClusterConflictError) as problem:
-            if not patient:
-                raise
-            return [problem.message]
+        waiting = self._step()
         self._is_known = True
         return waiting
 
@@ -120,9 +102,8 @@ class Ownership:
         devices = read_devices(self._devices(self._params["ownership_tags"]))
         identities = Identities(nodes, devices)
         if identities.renamed:
-            error = CollectionError(together("Cannot determine the devices of nodes", [problem.text for problem in identities.renamed]))
-            self._metal.add_origin(error)
-            raise error
+            problems = [problem.text for problem in identities.renamed]
+            raise self._metal.add_origin(CollectionError(together("Cannot determine the devices of nodes", problems)))
         ours = {*self._params["nodes"], *self._params["terminated"]}
         control_plane = self._params["terminated"] if self._params["control_plane"] else ()
         hostnames = {device.hostname for device in devices}
@@ -139,13 +120,11 @@ class Ownership:
             return []
         if not devices:
             tags = ", ".join(self._params["ownership_tags"])
-            error = CollectionError(
-                "Cannot determine which nodes have no device: "
-                f"project {self._params['project_id']} has no device with the tags {tags}. "
+            text = (
+                f"Cannot determine which nodes have no device: project {self._params['project_id']} has no device with the tags {tags}. "
                 "Is project_id (metal_project_id in the playbooks) the project of this cluster?"
             )
-            self._metal.add_origin(error)
-            raise error
+            raise self._metal.add_origin(CollectionError(text))
         return self._prune(self._confirmed(left))
 
     def _confirmed(self, left: list[Node]) -> list[Node]:
@@ -174,9 +153,7 @@ class Ownership:
             else:
                 confirmed.append(node)
         if problems:
-            error = CollectionError(together("Cannot determine the devices of nodes", problems))
-            self._metal.add_origin(error)
-            raise error
+            raise self._metal.add_origin(CollectionError(together("Cannot determine the devices of nodes", problems)))
         return confirmed
 
     def _prune(self, left: Iterable[Node]) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import is_ready
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
@@ -26,11 +27,7 @@ def router_nodes(pods: Iterable[Mapping[str, Any]]) -> set[str]:
     return {
         text(mapping(pod.get("spec")).get("nodeName"))
         for pod in pods
-        if not mapping(pod.get("metadata")).get("deletionTimestamp")
-        and any(
-            condition.get("type") == "Ready" and condition.get("status") == "True"
-            for condition in mappings(mapping(pod.get("status")).get("conditions"))
-        )
+        if is_ready(pod) and not mapping(pod.get("metadata")).get("deletionTimestamp")
     }
 
 
@@ -45,10 +42,10 @@ def may_run_router(deployment: Mapping[str, Any], node: Mapping[str, Any]) -> bo
         for taint in mappings(mapping(node.get("spec")).get("taints"))
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not text(taint.get("key")).startswith(SYSTEM_TAINTS)
     ]
-    return all(any(_tolerates(toleration, taint) for toleration in mappings(template.get("tolerations"))) for taint in taints)
+    return all(any(tolerates(toleration, taint) for toleration in mappings(template.get("tolerations"))) for taint in taints)
 
 
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     if toleration.get("effect") not in (None, "", taint.get("effect")):
         return False
     if toleration.get("operator") == "Exists":
@@ -102,6 +99,4 @@ def _is_unobserved(item: Mapping[str, Any]) -> bool:
 
 def _is_able(node: Mapping[str, Any]) -> bool:
     """Return whether a new pod can be placed on a node now."""
-    conditions = mappings(mapping(node.get("status")).get("conditions"))
-    ready = any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
-    return ready and mapping(node.get("spec")).get("unschedulable") is not True
+    return is_ready(node) and mapping(node.get("spec")).get("unschedulable") is not True

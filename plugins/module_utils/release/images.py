@@ -115,7 +115,6 @@ def places(requested: Image, sources: Iterable[Mapping[str, Any]]) -> list[Image
 
 
 def is_mirrored(name: str, sources: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether a repository is a source with mirrors, or part of one."""
     return any(
         source.get("mirrors") and (name == str(source.get("source")) or name.startswith(f"{source.get('source')}/")) for source in sources
     )

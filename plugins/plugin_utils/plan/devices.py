@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
-from ...module_utils.nodes.identity import identify
+from ...module_utils.nodes.identity import identify, read_result
 from ...module_utils.nodes.ownership import judge
 from ..machines.replacement import unhealthy_machines
 from .step import Step, total
@@ -104,16 +103,6 @@ def failed(desired: Desired, world: World, group: str) -> dict[str, str]:
     return dict.fromkeys(names[: desired.replace_failed], "its device has failed")
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What :func:`judge` reads of a Node."""
-
-    name: str
-    control_plane: bool
-    device_id: str
-    cordoned_here: bool
-
-
 def vanished_devices(desired: Desired, world: World) -> dict[str, str]:
     """Return the Nodes that are left by a device that does not exist any more, with the id of that device by name: of present and former
     workers, by the rule of ``node_ownership``.
@@ -123,16 +112,7 @@ def vanished_devices(desired: Desired, world: World) -> dict[str, str]:
     identities = identify(world.nodes, world.devices)
     hostnames = {str(device.get("hostname")).lower() for device in world.devices}
     workers = {str(machine["hostname"]) for machine in desired.machines["workers"]}
-    rows = [
-        _Row(
-            name=str(node["name"]),
-            control_plane=bool(node["control_plane"]),
-            device_id=str(node.get("device_id") or ""),
-            cordoned_here=bool(node.get("cordoned_for_removal")),
-        )
-        for node in world.nodes
-    ]
-    left = {row.name: row.device_id for row in rows if judge(row, identities, hostnames, workers) == "left"}
+    left = {node.name: node.device_id for node in map(read_result, world.nodes) if judge(node, identities, hostnames, workers) == "left"}
     # The module that deletes them asks the same of the whole project.
     elsewhere = {str(device[key]) for device in world.others or () for key in ("id", "hostname")}
     tagged = {str(device["id"]) for device in world.devices} | hostnames

@@ -28,8 +28,7 @@ from ...module_utils.joining.history import from_texts
 from ...module_utils.nodes.addresses import api_addresses, reachable_address
 from ...module_utils.nodes.details import node_details
 from ...module_utils.nodes.identity import named_by_nodes
-from ...module_utils.nodes.node import node_rows, read_node
-from ...module_utils.nodes.state import NodeState, node_state
+from ...module_utils.nodes.node import Node, node_rows, read_node
 from ..machines.node_settings import settable
 from ..preflight.context import Context
 from ..preflight.load_balancer import MACHINE_CONFIG_PORT
@@ -278,12 +277,12 @@ class _Reading:
         """Return what ``csr_approval`` would decide on each pending CSR now."""
         if not any(request.state == "pending" for request in requests):
             return []
-        states: dict[str, NodeState] = {state.name: state for state in map(node_state, nodes)}
+        states: dict[str, Node] = {state.name: state for state in map(read_node, nodes)}
         past: dict[str, Past] = {}
         if history:
             past = self._read(lambda: from_texts(self.client.history(history)), f"ConfigMap {history}", past)
         past = remember(past, requests, states.values(), rules)
-        silent = [name for name, state in states.items() if state.silent]
+        silent = [name for name, state in states.items() if state.unreachable]
         decided = decide(requests, rules, states, self.client.now(), silent, past)
         return [verdict for verdict in decided if verdict.request.state == "pending"]
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import AnyError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
 from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient, Lost, Refused
@@ -155,8 +155,9 @@ class FakeMetal(FakeClient):
             ]
         }
 
-    def add_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: AnyError) -> AnyError:
         """Errors are compared as they are: without the last request."""
+        return error
 
     def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         if path == f"projects/{PROJECT}/devices":

@@ -36,7 +36,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.clust
     LockStore,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder, Lock, read_lock, scope_of, scope_tags
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, remains_of
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run, settled_at
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient
 
@@ -479,7 +479,7 @@ def test_a_module_that_outlives_its_run_keeps_the_lock(networks: Networks) -> No
         networks.add(holder)
         child.kill()
         child.wait()
-        assert remains_of(holder) is None
+        assert settled_at(holder) is None
         lock = lock_of(networks)
         (text,) = lock.clear()
         assert "it has ended, but one of its modules may still run" in text

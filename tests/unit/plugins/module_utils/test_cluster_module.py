@@ -69,7 +69,7 @@ def refusing(clock: Clock, seconds: float) -> Any:
     """Return a poll of a cluster that refuses for so long, and is ready then."""
     end = clock.now + seconds
 
-    def look(*, patient: bool) -> list[str]:
+    def look() -> list[str]:
         if clock.now < end:
             raise ClusterRefusedError("Cannot list the certificate requests: the cluster's API returned 401", 401)
         return []
@@ -90,7 +90,7 @@ def test_a_lasting_refusal_ends_the_wait_with_the_clusters_message(clock: Clock,
 
 
 def test_refusals_with_a_break_between_them_do_not_add_up(clock: Clock, tmp_path: Any) -> None:
-    def look(*, patient: bool) -> list[str]:
+    def look() -> list[str]:
         if int(clock.now / 60) % 2:
             raise ClusterRefusedError("no", 403)
         return ["something"]

@@ -30,7 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.cs
     policy,
     remember,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import node_state
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
 
 from . import csr_cases as cases
 from .csr_cases import ADDRESS, CASES, FILED, OTHER, PRIVATE, SIX, VIRTUAL, WORKER, answered, client, dns, ips, key, made, serving
@@ -327,7 +327,7 @@ def test_a_csr_filed_by_another_node_is_no_proof_of_joining() -> None:
 
 def test_a_machine_whose_node_was_there_is_not_new() -> None:
     given = rules()
-    past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], given)
+    past = remember({}, (), [read_node(node(created="2026-03-01T12:26:00Z"))], given)
     assert judged(FOREIGN, past=past)[0].decision == "refuse"
     assert judged(FOREIGN, past=past, deny_refused=True)[0].decision == "deny"
     # Without a creation time it cannot be distinguished from the one that had joined.
@@ -339,7 +339,7 @@ def test_a_machine_whose_node_was_there_is_not_new() -> None:
 def test_a_replaced_machine_of_the_same_name_is_new() -> None:
     """Its device was created after the Node of the one before, and after what that has filed."""
     old = [answered(client(name="csr-1")), answered(serving(name="csr-2", filed="2026-03-01T12:26:00Z")), FOREIGN]
-    past = remember({}, (), [node_state(node(created="2026-03-01T12:26:00Z"))], rules())
+    past = remember({}, (), [read_node(node(created="2026-03-01T12:26:00Z"))], rules())
     fresh = client(made(signed_with=key("fresh")), name="csr-fresh", filed="2026-03-01T13:19:00Z")
     machines = [{"name": WORKER, "addresses": [ADDRESS], "created_at": REPLACED}]
     verdicts = {verdict.request.name: verdict for verdict in judged(*old, fresh, now=LATER_ON, past=past, machines=machines)}
@@ -362,8 +362,8 @@ def test_a_machine_without_certificate_and_node_is_recovered_on_request() -> Non
 def test_the_history_keeps_the_newest_csr_of_each_machine() -> None:
     given = rules()
     early, late = let_in(first("a", "12:10:00")), let_in(first("b", "12:20:00"))
-    past = remember({}, [assess(late, given)], [node_state(node(created="2026-03-01T12:30:00Z"))], given)
-    again = remember(past, [assess(early, given)], [node_state(node(created="2026-03-01T12:25:00Z"))], given)
+    past = remember({}, [assess(late, given)], [read_node(node(created="2026-03-01T12:30:00Z"))], given)
+    again = remember(past, [assess(early, given)], [read_node(node(created="2026-03-01T12:25:00Z"))], given)
     assert again == past
     foreign = [assess(client(made("system:node:x"), status=late["status"]), given), assess(serving(username="system:node:x"), given)]
     assert remember({}, foreign, (), given) == {}, "nothing is kept of names that are no machine's"
@@ -454,7 +454,7 @@ def test_an_alarm_blocks_no_approval() -> None:
     verdicts = judged(first("real", "12:20:00"), let_in(first("again", "12:20:01")), answered(serving()), nodes=(WORKER,))
     assert alarms(verdicts, rules())
     assert [verdict.decision for verdict in verdicts] == ["wait", "ignore", "ignore"]
-    assert not missing(rules().machines[WORKER], node_state(node()), verdicts, NOW)
+    assert not missing(rules().machines[WORKER], read_node(node()), verdicts, NOW)
 
 
 def test_an_alarm_explains_how_to_identify_the_keys() -> None:
@@ -613,7 +613,7 @@ def node(*, ready: bool = True, created: str = FILED) -> dict[str, Any]:
 def lacks(*objects: Any, node: Any = None, now: datetime = NOW) -> str:
     machine = rules().machines[WORKER]
     names = (WORKER,) if node else ()
-    return missing(machine, node_state(node) if node else None, judged(*objects, nodes=names, now=now), now)
+    return missing(machine, read_node(node) if node else None, judged(*objects, nodes=names, now=now), now)
 
 
 @pytest.mark.parametrize(
@@ -655,7 +655,7 @@ def test_a_recovered_node_is_given_a_moment_to_ask_for_its_serving_certificate()
         ((asked,), 121, ""),
     ):
         now = NOW + timedelta(seconds=later)
-        text = missing(machine, node_state(since), judged(*objects, nodes=(WORKER,), now=now), now)
+        text = missing(machine, read_node(since), judged(*objects, nodes=(WORKER,), now=now), now)
         assert (word in text) if word else not text, (objects, later, text)
 
 
@@ -664,10 +664,10 @@ def test_the_node_of_an_earlier_machine_is_not_the_machines_own() -> None:
     stale = node(created="2026-02-01T10:00:00Z")
     stale["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-03-01T11:59:00Z"
     machine = rules().machines[WORKER]
-    assert "Node of an earlier machine" in missing(machine, node_state(stale), (), NOW)
+    assert "Node of an earlier machine" in missing(machine, read_node(stale), (), NOW)
     # The same Node with the machine that was installed anew in its place.
     stale["status"]["conditions"][0]["lastHeartbeatTime"] = "2026-03-01T12:24:00Z"
-    assert not missing(machine, node_state(stale), (), NOW)
+    assert not missing(machine, read_node(stale), (), NOW)
 
 
 def test_the_node_of_another_device_is_not_the_machines_own() -> None:
@@ -680,15 +680,13 @@ def test_the_node_of_another_device_is_not_the_machines_own() -> None:
     ):
         obj = node(created="2026-03-01T10:00:00Z")
         obj["metadata"]["annotations"] = {DEVICE: recorded} if recorded else {}
-        assert missing(machine, node_state(obj), (), NOW) == text
+        assert missing(machine, read_node(obj), (), NOW) == text
 
 
 def test_an_unknown_node_is_reported_with_its_pending_csr() -> None:
-    state = node_state(
-        {"metadata": {"name": WORKER}, "status": {"conditions": [{"type": "Ready", "status": "Unknown", "message": "gone"}]}}
-    )
-    assert state.silent
-    assert not node_state(node(ready=False)).silent
+    state = read_node({"metadata": {"name": WORKER}, "status": {"conditions": [{"type": "Ready", "status": "Unknown", "message": "gone"}]}})
+    assert state.unreachable
+    assert not read_node(node(ready=False)).unreachable
     text = missing(rules().machines[WORKER], state, judged(client(), nodes=(WORKER,)), NOW)
     assert re.search("not Ready: gone; csr-abcde stays pending: .*recover_nodes", text)
 
@@ -696,4 +694,4 @@ def test_an_unknown_node_is_reported_with_its_pending_csr() -> None:
 def test_malformed_nodes_are_not_ready() -> None:
     odds: list[Any] = [None, [], {"status": None}, {"metadata": [], "status": {"conditions": [None, {"type": "Ready"}]}}]
     for malformed in odds:
-        assert not node_state(malformed).ready
+        assert not read_node(malformed).ready

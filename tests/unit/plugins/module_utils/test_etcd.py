@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,15 +13,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.po
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import (
     GUARD_OFF,
     REPLACING,
-    EtcdInfo,
     Member,
     MemberRemoval,
     Operator,
     Replacement,
-    ReplacementRecord,
     membership_problems,
+    poll_members,
     read_members,
     read_operator,
+    record_replacement,
     removal_blockers,
 )
 
@@ -101,8 +101,9 @@ class Cluster:
         self.refuse = ""
         self.lost: list[str] = []
 
-    def add_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: CollectionError) -> CollectionError:
         error.add_origin("GET /api/v1/namespaces/openshift-etcd/pods")
+        return error
 
     def etcd(self) -> dict[str, Any] | None:
         return self.object
@@ -157,15 +158,23 @@ class Cluster:
         self.secrets.remove(name)
 
 
+def poll_once(poll: Callable[[], list[str]]) -> list[str]:
+    """Poll as a wait does: an API that does not answer is waited for."""
+    try:
+        return poll()
+    except ClusterUnreachableError as problem:
+        return [problem.message]
+
+
 def removal(cluster: Cluster, node: str = "b", member: str | None = None) -> dict[str, Any]:
     result: dict[str, Any] = {}
-    MemberRemoval(cluster, {"node": node, "id": member}, result).poll(patient=False)  # type: ignore[arg-type]  # what it uses of a client
+    MemberRemoval(cluster, {"node": node, "id": member}, result).poll()  # type: ignore[arg-type]  # what it uses of a client
     return result
 
 
 def record(cluster: Cluster, state: str, node: str = "b", device: str = "device") -> dict[str, Any]:
     result: dict[str, Any] = {"changed": False}
-    ReplacementRecord(cluster, {"node": node, "device": device, "state": state}, result).poll(patient=False)  # type: ignore[arg-type]  # same
+    record_replacement(cluster, {"node": node, "device": device, "state": state}, result)  # type: ignore[arg-type]  # same
     return result
 
 
@@ -210,7 +219,7 @@ def test_a_refusal_of_etcd_is_an_error_with_its_text() -> None:
     cluster.refuse = "etcdserver: unhealthy cluster"
     result: dict[str, Any] = {}
     with pytest.raises(CollectionError, match="etcdserver: unhealthy cluster"):
-        MemberRemoval(cluster, {"node": "b", "id": None}, result).poll(patient=True)  # type: ignore[arg-type]  # same
+        MemberRemoval(cluster, {"node": "b", "id": None}, result).poll()  # type: ignore[arg-type]  # same
     assert (result["changed"], result["removed"]) == (False, "")
 
 
@@ -226,9 +235,9 @@ def test_a_removal_and_its_secrets_are_one_result_also_after_lost_answers() -> N
 
     cluster, result = LosesAnswers(members("abc"), nodes="ac"), dict[str, Any]()
     member = MemberRemoval(cluster, {"node": "b", "id": None}, result)  # type: ignore[arg-type]  # same
-    assert member.poll(patient=True) == ["no answer"]
+    assert poll_once(member.poll) == ["no answer"]
     assert not result["changed"]
-    assert member.poll(patient=True) == []
+    assert poll_once(member.poll) == []
     assert (result["removed"], len(result["deleted_secrets"])) == (members("b")[0].id, 3)
 
 
@@ -270,7 +279,7 @@ def test_the_operator_s_problems_are_read() -> None:
 
 def test_nothing_is_decided_without_what_it_depends_on() -> None:
     def blockers(cluster: Cluster) -> str:
-        (text,) = EtcdInfo(cluster, {"members": [], "removal_of": "b"}, {}).poll(patient=True)  # type: ignore[arg-type]  # same
+        (text,) = poll_once(lambda: poll_members(cluster, {"members": [], "removal_of": "b"}, {}))  # type: ignore[arg-type]  # same
         return text
 
     assert "lists no control plane node" in blockers(Cluster(members("abc"), nodes=""))

@@ -12,7 +12,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.backup import Backup
-from tests.unit.plugins.module_utils.test_etcd import Cluster, members
+from tests.unit.plugins.module_utils.test_etcd import Cluster, members, poll_once
 
 
 class Machines(Cluster):
@@ -66,7 +66,7 @@ def test_a_failed_script_is_an_error_and_its_pod_is_kept() -> None:
     }
     backup, _result = start(cluster)
     with pytest.raises(CollectionError, match="No space left on device"):
-        backup.poll(patient=True)
+        poll_once(backup.poll)
     assert cluster.created
 
 
@@ -77,7 +77,7 @@ def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) ->
     cluster.status = {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 1, "message": refusal}}}]}
     backup, _result = start(cluster, force=force)
     with pytest.raises(CollectionError, match="in progressing state") as problem:
-        backup.poll(patient=True)
+        poll_once(backup.poll)
     assert ("openshift_etcd_backup_force=true" in problem.value.message) is not force
     pod = next(iter(cluster.created.values()))
     command = pod["spec"]["containers"][0]["command"]
@@ -87,13 +87,13 @@ def test_a_refusal_during_a_rollout_names_the_option_to_force(*, force: bool) ->
 def test_without_another_healthy_member_there_is_no_backup() -> None:
     backup, _result = start(Machines(members("b", sick="ac")), not_on="b")
     with pytest.raises(CollectionError, match="no control plane node besides b has a healthy member"):
-        backup.poll(patient=True)
+        poll_once(backup.poll)
 
 
 def test_check_mode_creates_no_pod() -> None:
     cluster = Machines(members("abc"), read_only=True)
     backup, result = start(cluster)
-    assert backup.poll(patient=False) == []
+    assert backup.poll() == []
     assert (result["changed"], result["node"], cluster.created) == (True, "a", {})
 
 
@@ -101,25 +101,25 @@ def test_a_pod_whose_creation_was_not_answered_is_followed() -> None:
     cluster = Machines(members("abc"))
     cluster.conflict = True
     backup, _result = start(cluster)
-    assert len(backup.poll(patient=True)) == 1
+    assert len(poll_once(backup.poll)) == 1
 
 
 def test_a_deleted_pod_is_an_error() -> None:
     cluster = Machines(members("abc"))
     backup, _result = start(cluster)
-    backup.poll(patient=True)
+    poll_once(backup.poll)
     cluster.created.clear()
-    assert "returns no pod" in backup.poll(patient=True)[0]
+    assert "returns no pod" in poll_once(backup.poll)[0]
     with pytest.raises(CollectionError, match="was deleted before it had ended"):
-        backup.poll(patient=True)
+        poll_once(backup.poll)
 
 
 def test_a_pod_that_was_not_created_is_created_by_the_next_poll() -> None:
     cluster = Machines(members("abc"))
     backup, result = start(cluster)
     cluster.failing = 1
-    assert backup.poll(patient=True) == ["no answer"]
-    (text,) = backup.poll(patient=True)
+    assert poll_once(backup.poll) == ["no answer"]
+    (text,) = poll_once(backup.poll)
     [name] = list(cluster.created)
     assert text == f"the backup of etcd on a runs: pod openshift-etcd/{name} is Running"
     assert (result["changed"], result["node"]) == (True, "a")
@@ -129,13 +129,13 @@ def test_a_pod_that_was_not_created_is_created_by_the_next_poll() -> None:
 def test_a_backup_whose_pod_was_deleted_without_an_answer_is_complete(*, deleted: bool) -> None:
     cluster = Machines(members("abc"))
     backup, _result = start(cluster)
-    assert "is Running" in backup.poll(patient=True)[0]
+    assert "is Running" in poll_once(backup.poll)[0]
     cluster.status = {"phase": "Succeeded"}
     cluster.failing = 1
-    assert backup.poll(patient=True) == ["no answer"]
+    assert poll_once(backup.poll) == ["no answer"]
     if deleted:
         cluster.created.clear()
-    assert backup.poll(patient=True) == []
+    assert poll_once(backup.poll) == []
     assert cluster.created == {}
 
 
@@ -143,4 +143,4 @@ def test_a_machine_whose_pod_is_not_listed_is_waited_for() -> None:
     cluster = Machines(members("abc"))
     backup, _result = start(cluster, not_on="ab")
     cluster.pods = ["a", "b"]
-    assert "no etcd pod is listed on c" in backup.poll(patient=True)[0]
+    assert "no etcd pod is listed on c" in poll_once(backup.poll)[0]

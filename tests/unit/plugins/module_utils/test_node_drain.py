@@ -23,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drai
     refusal_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
+from tests.unit.plugins.module_utils.test_etcd import poll_once
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)
@@ -280,6 +281,6 @@ def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts:
     """First the Node is cordoned, then the pod evicted."""
     draining = drain(LosesAnswers(accepts=accepts), delete_emptydir_data=True, evict_unmanaged=True)
     for changed, evicted in found:
-        draining.poll(patient=True)
+        poll_once(draining.poll)
         result = draining._result()
         assert (result["changed"], result["evicted"]) == (changed, evicted)

@@ -13,6 +13,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.iden
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED, read_node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import Ownership, judge
 from tests.unit.plugins.module_utils.fake_client import FakeClient
+from tests.unit.plugins.module_utils.test_etcd import poll_once
 
 TAGS = ["openshift-cluster=demo.metal.test"]
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
@@ -60,8 +61,9 @@ class Cluster:
         self.deleted.append(name)
         self.listed = [each for each in self.listed if each["metadata"]["name"] != name]
 
-    def add_origin(self, error: CollectionError) -> None:
+    def add_origin(self, error: CollectionError) -> CollectionError:
         error.add_origin("GET /api/v1/nodes, request audit-1")
+        return error
 
 
 class Metal(FakeClient):
@@ -94,7 +96,7 @@ def polled(
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(poll_once(read)), result)
     return waiting, result
 
 
@@ -261,7 +263,7 @@ def test_a_timeout_names_the_request_of_the_last_answer(nodes: list[dict[str, An
     ownership = Ownership(cluster, Metal(MASTER), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
 
     def wait_for(read: Any, what: str) -> None:
-        waiting = read(patient=True)
+        waiting = poll_once(read)
         raise WaitTimeout(f"{what.partition(' ')[0]} was not completed. Pending: {waiting[0]}", waiting)
 
     with pytest.raises(WaitTimeout) as raised:
@@ -298,7 +300,7 @@ def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
     ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
     waiting: list[list[str]] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda read, _what: waiting.extend(read(patient=True) for _each in range(3)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(poll_once(read) for _each in range(3)), result)
     assert waiting == [["cut off"], ["cut off"], []]
     assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
     assert len(cluster.changed) == len(cluster.deleted) == 1

@@ -19,15 +19,15 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.op
     version_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import pending_client_requests
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.state import NodeState, node_state
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import Node, read_node
 
 from .csr_cases import OTHER, WORKER, answered, client, made, serving
 
 NOW = datetime(2026, 3, 1, 12, 0, 40, tzinfo=UTC)
 LONG_AGO, JUST_NOW = "2026-03-01T11:00:00Z", "2026-03-01T12:00:30Z"
 NODES = {
-    "a": NodeState("a", True, "", None, silent=False),
-    "b": NodeState("b", False, "no network", None, silent=False, since=time_of(LONG_AGO)),
+    "a": Node("a", ready=True),
+    "b": Node("b", message="no network", since=time_of(LONG_AGO)),
 }
 
 
@@ -158,9 +158,9 @@ def test_with_enough_of_them_the_others_are_skipped_nodes(quorum: int, lost: lis
     """Those that are lost at once; the others after a while, which counts from when the last that is needed was Ready."""
     enough_at = NOW - timedelta(seconds=passed)
     nodes = {
-        "a": NodeState("a", True, "", None, silent=False, since=NOW - timedelta(days=1)),
-        "b": NodeState("b", True, "", None, silent=False, since=enough_at if quorum > 1 else NOW),
-        "c": NodeState("c", False, "no network", None, silent=False),
+        "a": Node("a", ready=True, since=NOW - timedelta(days=1)),
+        "b": Node("b", ready=True, since=enough_at if quorum > 1 else NOW),
+        "c": Node("c", message="no network"),
     }
     view = View(now=NOW, nodes=nodes, desired_nodes=["a", "b", "c", "d"])
     params = {"quorum": quorum, "quorum_of": ["a", "b", "c", "d"], "quorum_wait": 60}
@@ -201,7 +201,7 @@ FORGED = "fine\x1b[2K\n[WARNING]: all is well \u202e" + "x" * 200_000
 
 def test_what_the_cluster_says_is_printed_on_one_line_and_cut() -> None:
     """Messages of Nodes and operators hold what workloads bring into them; names of requests are anything."""
-    evil = node_state({"metadata": {"name": "a"}, "status": {"conditions": [condition("Ready", "False", message=FORGED)]}})
+    evil = read_node({"metadata": {"name": "a"}, "status": {"conditions": [condition("Ready", "False", message=FORGED)]}})
     asking = pending_client_requests([client(made(f"system:node:{WORKER}"), name=FORGED)])
     bad = operator(FORGED, Available=condition("Available", "False", message=FORGED))
     odd_version = {"status": {"desired": {"version": FORGED}, "conditions": [condition("Available", "False", message=FORGED)]}}

@@ -22,15 +22,19 @@ FILE_VARIABLE = "EQUINIX_METAL_NOTICES"
 def append(entry: Mapping[str, Any]) -> bool:
     """Append an entry to the file of this process; return whether there is one."""
     try:
-        file = os.open(os.environ.get(FILE_VARIABLE, ""), os.O_WRONLY | os.O_APPEND)
-        try:
-            # In one write, since threads append too.
-            os.write(file, json.dumps(dict(entry)).encode() + b"\n")
-        finally:
-            os.close(file)
+        append_line(os.environ.get(FILE_VARIABLE, ""), entry)
     except OSError:
         return False
     return True
+
+
+def append_line(path: str | Path, entry: Mapping[str, Any]) -> None:
+    """Append an entry to a file that exists, in one write, since threads and other modules append too. Raises OSError."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(file, json.dumps(dict(entry), default=str).encode() + b"\n")
+    finally:
+        os.close(file)
 
 
 class Reader:

@@ -8,8 +8,6 @@ playbook on; a module that runs elsewhere, or outside of such a playbook, record
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.errors import CollectionError
+from ..base.live_output import Reader, append_line
 from ..base.play import find_play
 from .run import KEPT, runs_folder
 
@@ -48,29 +47,18 @@ def begin_record() -> None:
 def record(kind: str, values: Mapping[str, Any]) -> None:
     """Append an event. A report is no reason for a run to fail: without a file nothing is recorded."""
     path = record_path()
-    line = json.dumps({"kind": kind, "at": round(time.time(), 1), **values}, default=str) + "\n"
     with suppress(OSError):
-        # Only a file that a playbook has begun; in one write, since threads and modules append too.
-        if path is None or path.stat().st_size > LARGEST:
-            return
-        number = os.open(path, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(number, line.encode())
-        finally:
-            os.close(number)
+        # Only a file that a playbook has begun.
+        if path is not None and path.stat().st_size <= LARGEST:
+            append_line(path, {"kind": kind, "at": round(time.time(), 1), **values})
 
 
 def read_record() -> list[dict[str, Any]]:
     """Return what was recorded, without malformed lines."""
     path = record_path()
-    events = []
     with suppress(OSError):
-        for line in path.read_text(encoding="utf-8").splitlines() if path is not None else ():
-            with suppress(ValueError):
-                event = json.loads(line)
-                if isinstance(event, dict) and isinstance(event.get("at"), (int, float)):
-                    events.append(event)
-    return events
+        return [event for event in Reader(path).new_entries() if isinstance(event.get("at"), (int, float))] if path else []
+    return []
 
 
 def end_record() -> None:

@@ -138,6 +138,12 @@ TOLERATED_ABSENCES = 2
 
 # --- returned attributes ------------------------------------------------------------------------------------------------------
 
+RETURNED = (
+    *("id", "hostname", "description", "state", "created_at", "billing_cycle", "ipxe_script_url", "always_pxe", "locked"),
+    *("termination_time", "spot_instance", "spot_price_max", "provisioning_percentage"),
+)
+"""Fields that are returned as they are."""
+
 
 def device_result(device: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a device for module results and the inventory: a malformed or missing field gives None or an empty list.
@@ -146,16 +152,12 @@ def device_result(device: Mapping[str, Any]) -> dict[str, Any]:
     """
     addresses = [entry for entry in mappings(device.get("ip_addresses")) if isinstance(entry.get("address"), str)]
     return {
-        "id": device.get("id"),
-        "hostname": device.get("hostname"),
-        "description": device.get("description"),
-        "state": device.get("state"),
+        **{name: device.get(name) for name in RETURNED},
         "plan": plan_name(device),
         "price_per_hour": price_per_hour(mapping(device.get("plan"))),
         "metro": metro_code(device),
         "operating_system": inner(device, "operating_system", "slug"),
         "tags": texts(device.get("tags")),
-        "created_at": device.get("created_at"),
         "addresses": {
             "public_ipv4": _first(addresses, family=4, public=True),
             "private_ipv4": _first(addresses, family=4, public=False),
@@ -169,17 +171,9 @@ def device_result(device: Mapping[str, Any]) -> dict[str, Any]:
             for entry in addresses
         ],
         "network_ports": [_port_result(port) for port in mappings(device.get("network_ports"))],
-        "billing_cycle": device.get("billing_cycle"),
         "hardware_reservation_id": reference(device.get("hardware_reservation")),
         "project_id": reference(device.get("project")),
-        "ipxe_script_url": device.get("ipxe_script_url"),
-        "always_pxe": device.get("always_pxe"),
-        "locked": device.get("locked"),
-        "termination_time": device.get("termination_time"),
-        "spot_instance": device.get("spot_instance"),
-        "spot_price_max": device.get("spot_price_max"),
         "provisioning_started_at": _provisioning_started(device),
-        "provisioning_percentage": device.get("provisioning_percentage"),
     }
 
 
@@ -199,13 +193,9 @@ def _first(addresses: Iterable[Mapping[str, Any]], *, family: int, public: bool)
 def _port_result(port: Mapping[str, Any]) -> dict[str, Any]:
     data = mapping(port.get("data"))
     return {
-        "id": port.get("id"),
-        "name": port.get("name"),
-        "type": port.get("type"),
-        "mac": data.get("mac"),
-        "bonded": data.get("bonded"),
+        **{name: port.get(name) for name in ("id", "name", "type", "network_type")},
+        **{name: data.get(name) for name in ("mac", "bonded")},
         "bond": inner(port, "bond", "name"),
-        "network_type": port.get("network_type"),
         "virtual_networks": [network for network in map(reference, mappings(port.get("virtual_networks"))) if network],
     }
 
@@ -215,14 +205,9 @@ def _port_result(port: Mapping[str, Any]) -> dict[str, Any]:
 
 def desired_attributes(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
     """Return the given attributes in comparable form, without those that cannot be compared."""
-    desired: dict[str, Any] = {name: params.get(name) for name in COMPARED_UNCHANGED}
-    desired["plan"] = params.get("plan")
+    as_given = ("plan", "operating_system", "hardware_reservation_id", "power_state", "spot_instance", "spot_price_max")
+    desired: dict[str, Any] = {name: params.get(name) for name in (*COMPARED_UNCHANGED, *as_given)}
     desired["metro"] = _asked_metro(params)
-    desired["operating_system"] = params.get("operating_system")
-    desired["hardware_reservation_id"] = params.get("hardware_reservation_id")
-    desired["power_state"] = params.get("power_state")
-    desired["spot_instance"] = params.get("spot_instance")
-    desired["spot_price_max"] = params.get("spot_price_max")
     if params.get("tags") is not None:
         desired["tags"] = normal_tags([*without_operation_tags(params["tags"]), *ownership_tags])
     operation = Operation.of(params)
@@ -242,13 +227,9 @@ def desired_attributes(params: Mapping[str, Any], ownership_tags: Sequence[str])
 def comparable_attributes(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
     """Return all comparable attributes of a device, in the form of its options: a plan given by its UUID is returned as UUID."""
     view: dict[str, Any] = {
-        "hostname": device.get("hostname"),
-        "description": device.get("description") or "",
-        "billing_cycle": device.get("billing_cycle"),
-        "locked": bool(device.get("locked")),
-        "always_pxe": bool(device.get("always_pxe")),
-        "network_frozen": bool(device.get("network_frozen")),
-        "ipxe_script_url": device.get("ipxe_script_url") or "",
+        **{name: device.get(name) for name in ("hostname", "billing_cycle", "spot_price_max")},
+        **{name: device.get(name) or "" for name in ("description", "ipxe_script_url")},
+        **{name: bool(device.get(name)) for name in ("locked", "always_pxe", "network_frozen", "spot_instance")},
         "metro": metro_code(device),
         # An answer may leave the project out.
         "project_id": reference(device.get("project")) or params.get("project_id"),
@@ -256,8 +237,6 @@ def comparable_attributes(device: Mapping[str, Any], params: Mapping[str, Any]) 
         "power_state": "off" if state_of(device) in OFF else "on",
         # Operation tags belong to the collection, whatever tags the user gives.
         "tags": normal_tags(without_operation_tags(texts(device.get("tags")))),
-        "spot_instance": bool(device.get("spot_instance")),
-        "spot_price_max": device.get("spot_price_max"),
         "userdata": digest(device.get("userdata")),
         "customdata": normal_data(device.get("customdata")),
     }

@@ -223,8 +223,8 @@ def test_a_denied_csr_leaves_older_csrs_invalid(cluster: ControlPlane, run: Play
     for name in ("older", "newer"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
     seen = cluster.requests()["newer"]["metadata"]
-    ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS]).deny(
-        "newer", seen["uid"], seen["resourceVersion"], reason="NotMine", message="by an administrator"
+    ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS]).answer(
+        "Denied", "newer", uid=seen["uid"], version=seen["resourceVersion"], reason="NotMine", message="by an administrator"
     )
     result = run("csr_approval", **options(cluster, second_key_after=0))
     assert result["approved"] == []
@@ -391,10 +391,10 @@ def test_an_approval_applies_only_to_the_csr_that_was_read(cluster: ControlPlane
     cluster.file("good", client(made("system:node:stranger"))["spec"]).raise_for_status()
     api = ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS])
     with pytest.raises(ClusterConflictError):
-        api.approve("good", seen["uid"], seen["resourceVersion"], reason="x", message="x")
+        api.answer("Approved", "good", uid=seen["uid"], version=seen["resourceVersion"], reason="x", message="x")
     now = cluster.requests()["good"]["metadata"]
     with pytest.raises(ClusterConflictError):
-        api.approve("good", now["uid"], str(int(now["resourceVersion"]) - 1), reason="x", message="x")
+        api.answer("Approved", "good", uid=now["uid"], version=str(int(now["resourceVersion"]) - 1), reason="x", message="x")
     assert not cluster.approved()
 
 
@@ -411,7 +411,9 @@ def test_the_client_rejects_the_certificate_of_another_server(cluster: ControlPl
 def test_a_read_only_client_sends_no_write(cluster: ControlPlane) -> None:
     cluster.file("good", client()["spec"]).raise_for_status()
     with pytest.raises(CollectionError, match="only reads"):
-        ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS], read_only=True).approve("good", "", "", reason="x", message="x")
+        ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS], read_only=True).answer(
+            "Approved", "good", uid="", version="", reason="x", message="x"
+        )
 
 
 def test_many_pending_csrs_are_read_page_by_page(cluster: ControlPlane, run: Play) -> None:

@@ -22,12 +22,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from ..base.errors import AnyError, ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings
-from ..base.kubernetes_objects import FIELD_OWNER
+from ..base.kubernetes_objects import FIELD_OWNER, conditions_of
 from ..base.printable import printable
 from ..base.tally import TALLY
 from ..base.time_limit import TimeLimit, watch
@@ -56,12 +56,10 @@ INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ing
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 ETCD_NAMESPACE = "openshift-etcd"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
-COREOS_BOOT_IMAGES = "/api/v1/namespaces/openshift-machine-config-operator/configmaps/coreos-bootimages"
 INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
 ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
 ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
 ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
-NODE_SIGNERS = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
 
 HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
@@ -278,14 +276,6 @@ class ClusterClient:
     def machine_config_pools(self) -> Iterator[dict[str, Any]]:
         return self.objects(MACHINE_CONFIG_POOLS)
 
-    def coreos_boot_images(self) -> dict[str, Any] | None:
-        """Return the ConfigMap with the boot images of a release, which the machine config operator keeps up to date."""
-        return self.get(COREOS_BOOT_IMAGES)
-
-    def node_signers(self) -> dict[str, Any] | None:
-        """Return the ConfigMap with the CAs that sign the certificates of kubelets."""
-        return self.get(NODE_SIGNERS)
-
     def secrets_metadata(self, namespace: str) -> Iterator[dict[str, Any]]:
         """Yield the metadata of a namespace's Secrets. Their content is not sent by the server."""
         return self.objects(f"/api/v1/namespaces/{quote(namespace, safe='')}/secrets", accept=METADATA_ONLY)
@@ -380,16 +370,10 @@ class ClusterClient:
         finally:
             response.close()
 
-    def approve(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
-        """Approve exactly the request that was judged; raises ClusterConflictError when it has changed, or another one has its name."""
-        self._answer("Approved", name, uid, version, reason, message)
-
-    def deny(self, name: str, uid: str, version: str, *, reason: str, message: str) -> None:
-        """Deny exactly the request that was judged; raises as `approve` does."""
-        self._answer("Denied", name, uid, version, reason, message)
-
-    def _answer(self, kind: str, name: str, uid: str, version: str, reason: str, message: str) -> None:  # noqa: PLR0913, PLR0917 - as above
-        """Write the one condition that decides a request.
+    def answer(  # noqa: PLR0913 - all of it is one answer; passed by keyword
+        self, kind: Literal["Approved", "Denied"], name: str, *, uid: str, version: str, reason: str, message: str
+    ) -> None:
+        """Approve or deny exactly the request that was judged; raises ClusterConflictError when it has changed, or another has its name.
 
         A merge patch of the approval subresource with uid and resourceVersion as preconditions: the API server refuses with 409 when
         one does not match, and nothing but the condition is written (Kubernetes certificates API, "Approval or rejection using the
@@ -400,8 +384,7 @@ class ClusterClient:
         body = {"metadata": {"uid": uid, "resourceVersion": version}, "status": {"conditions": [condition]}}
         path = f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}/approval"
         answer = self._call("PATCH", path, {"fieldManager": FIELD_OWNER}, body)
-        status = (answer if isinstance(answer, dict) else {}).get("status") or {}
-        if kind not in {condition.get("type") for condition in status.get("conditions") or ()}:
+        if kind not in conditions_of(answer):
             # As a lost answer: whether it had its effect is seen at the next reading.
             raise ClusterUnreachableError(f"{_attempt('PATCH', path)}: the answer does not contain the condition {kind} (PATCH {path})")
 

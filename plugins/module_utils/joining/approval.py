@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..base.diff import shown
 from ..base.errors import ClusterConflictError, ClusterError, ClusterRefusedError, ClusterUnreachableError, CollectionError, together
@@ -32,10 +32,11 @@ from .watch import Change, Follower, listed
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
 
-APPROVAL_REASON = "NodeCSRApprove"
-APPROVAL_MESSAGE = "This CSR was approved by equinix_metal.openshift.csr_approval: "
-DENIAL_REASON = "NodeCSRDeny"
-DENIAL_MESSAGE = "This CSR was denied by equinix_metal.openshift.csr_approval: "
+ANSWERS: Mapping[str, tuple[Literal["Approved", "Denied"], str, str]] = {
+    "approve": ("Approved", "NodeCSRApprove", "This CSR was approved by equinix_metal.openshift.csr_approval: "),
+    "deny": ("Denied", "NodeCSRDeny", "This CSR was denied by equinix_metal.openshift.csr_approval: "),
+}
+"""The condition, its reason and the beginning of its message, by decision."""
 
 # An approval that meets a changed request is judged again; more rounds than this mean that another client keeps changing it.
 _ROUNDS = 5
@@ -443,9 +444,10 @@ class Joining:
             if state is not None and not (state.unreachable and self._rules.recover_nodes):
                 raise ClusterConflictError(f"the node {request.node} has registered meanwhile", _CONFLICT)
         try:
-            send = self._client.approve if approves else self._client.deny
-            reason, message = (APPROVAL_REASON, APPROVAL_MESSAGE) if approves else (DENIAL_REASON, DENIAL_MESSAGE)
-            send(request.name, request.uid, request.resource_version, reason=reason, message=message + verdict.reason)
+            kind, reason, message = ANSWERS[verdict.decision]
+            self._client.answer(
+                kind, request.name, uid=request.uid, version=request.resource_version, reason=reason, message=message + verdict.reason
+            )
         except ClusterUnreachableError:
             # It may have been decided all the same.
             self._sent[request.uid] = verdict

@@ -20,6 +20,7 @@ from ...module_utils.base.errors import ClusterRefusedError, CollectionError
 from ...module_utils.base.json_objects import mapping, text
 from ...module_utils.base.printable import printable
 from ...module_utils.base.tags import INFRA_TAG, ROLE_TAG, tag_values
+from ...module_utils.boot.info import BOOT_IMAGES
 from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ...module_utils.clients.tls import Endpoint, presented_certificates
 from ...module_utils.cluster.devices import devices_by_role, joining_machines
@@ -35,6 +36,8 @@ from ..preflight.load_balancer import MACHINE_CONFIG_PORT
 from . import cluster, controller, metal, names
 from .certificates import Validity, annotated_validity, validity_of_der, validity_of_pem, validity_of_request
 
+NODE_SIGNERS = "/api/v1/namespaces/openshift-config-managed/configmaps/csr-controller-ca"
+"""The ConfigMap with the CAs that sign the certificates of kubelets."""
 SIGNER_NAMESPACES = (
     "openshift-kube-apiserver-operator",
     "openshift-kube-controller-manager-operator",
@@ -214,13 +217,13 @@ class _Reading:
             cluster_version=self._read(lambda: objects.version, "ClusterVersion", None),
             operators=self._read(lambda: objects.operators, "ClusterOperators", []),
             pools=self._read(lambda: objects.pools, "MachineConfigPools", []),
-            boot_images=self._read(client.coreos_boot_images, "coreos-bootimages", None),
+            boot_images=self._read(lambda: client.get(BOOT_IMAGES), "coreos-bootimages", None),
             nodes=[_node(node) for node in nodes],
             has_nodes=has_nodes,
             verdicts=self._verdicts(rules, requests, nodes, history),
             servers=client.servers(),
         )
-        bundles = (("CA of kubelet certificates", client.node_signers), ("CA of the routers", lambda: objects.ingress_ca))
+        bundles = (("CA of kubelet certificates", lambda: client.get(NODE_SIGNERS)), ("CA of the routers", lambda: objects.ingress_ca))
         for subject, get in bundles:
             bundle = text(mapping(mapping(self._read(get, subject, None)).get("data")).get("ca-bundle.crt"))
             self.bundle("signer", subject, bundle.encode())

@@ -50,7 +50,7 @@ available:
 """
 
 from ..module_utils.frame.metal import MetalModule
-from ..module_utils.metal.network_info import AVAILABLE_ADDRESSES_INFO_OPTIONS, find_available_addresses
+from ..module_utils.metal.ip_reservation import AVAILABLE_ADDRESSES_INFO_OPTIONS, find_available_addresses
 
 
 def main() -> None:

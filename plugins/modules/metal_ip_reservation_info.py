@@ -62,7 +62,7 @@ ip_reservations:
 """
 
 from ..module_utils.frame.metal import MetalModule
-from ..module_utils.metal.network_info import IP_RESERVATION_INFO_OPTIONS, find_ip_reservations
+from ..module_utils.metal.ip_reservation import IP_RESERVATION_INFO_OPTIONS, find_ip_reservations
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ virtual_networks:
 """
 
 from ..module_utils.frame.metal import MetalModule
-from ..module_utils.metal.network_info import VLAN_INFO_OPTIONS, find_vlans
+from ..module_utils.metal.vlan import VLAN_INFO_OPTIONS, find_vlans
 
 
 def main() -> None:

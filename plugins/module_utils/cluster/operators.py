@@ -22,10 +22,9 @@ from ..base.kubernetes_objects import conditions_of
 from ..base.printable import printable
 from ..base.times import time_of
 from ..joining.csr import Request, pending_client_requests
-from ..nodes.details import node_details
+from ..nodes.details import node_details, pod_details, pod_is_well
 from ..nodes.identity import of_another_device
 from ..nodes.node import Node, read_node
-from ..nodes.pods import pod_details, pod_is_well
 
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient

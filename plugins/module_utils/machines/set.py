@@ -15,7 +15,7 @@ from ..base.errors import CollectionError, DeviceFailedError, NotFoundError, tog
 from ..metal.objects import filter_tag, metro_code
 from .capacity import ask_capacity, out_of_stock
 from .device import DEVICE_OPTIONS, Device, creation_problems, device_result, metros_of
-from .last_event import has_stopped, last_event, stopped_text
+from .events import has_stopped, last_event, stopped_text
 from .member import AT_ONCE, Member, run_concurrently
 from .placement import Place, Pool, alternatives, assign, capacity_of, fill, queries
 

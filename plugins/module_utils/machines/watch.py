@@ -3,7 +3,7 @@
 """Progress of machines during a wait for their cluster: their last events, and which of them have failed.
 
 A cluster does not report a machine that does not join. The Metal API does: by the state of its device, and by the events that Ignition
-sends from the machine itself (``machines.last_event``).
+sends from the machine itself (``machines.events``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..base.argspec import Options
 from ..base.errors import CollectionError, DeviceFailedError, MetalError, together
 from ..base.printable import printable
 from ..metal.objects import DELETING_STATES, filter_tag
-from .last_event import event_text, has_stopped, last_event, stopped_text
+from .events import event_text, has_stopped, last_event, stopped_text
 
 if TYPE_CHECKING:
     from ..clients.metal import MetalClient

@@ -8,14 +8,14 @@ import ipaddress
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier
+from ..base.argspec import STATE_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
 from ..base.diff import differences
 from ..base.errors import CollectionError
 from ..base.json_objects import mapping, mappings
 from . import attribute
 from .attribute import Attribute, options_of
-from .objects import metro_code, reference, references
-from .resource import OWNERSHIP, Resource, fail_if_unidentified, has_tags, identified_by_tags, only_one
+from .objects import metro_code, reference, references, texts
+from .resource import OWNERSHIP, Resource, fail_if_unidentified, has_tags, identified_by_tags, matches, only_one
 
 if TYPE_CHECKING:
     from ..clients.metal import MetalClient
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ANOTHER = "delete it and reserve another"
 _OF_A_VRF = ("vrf_id", "network", "cidr")
+
+TYPES = ["public_ipv4", "global_ipv4", "private_ipv4", "public_ipv6", "vrf"]
 
 QUANTITIES = {"public_ipv4": (1, 2, 4, 8, 16, 32, 64, 128, 256), "global_ipv4": (1, 2, 4)}
 """Sizes of one request (known from packngo and the vendor's pages)."""
@@ -81,6 +83,20 @@ IP_RESERVATION_OPTIONS = Options(
     required_one_of=[["id", "tags", "details"]],
     mutually_exclusive=[["quantity", "cidr", "netmask"]],
 ).merge(STATE_OPTIONS, WAIT_OPTIONS)
+
+IP_RESERVATION_INFO_OPTIONS = Options(
+    {
+        "ids": identifiers(),
+        "types": {"type": "list", "elements": "str", "aliases": ["type"], "choices": TYPES},
+        "metro": {"type": "str"},
+        "tags": {"type": "list", "elements": "str"},
+        "details": {"type": "str"},
+        "states": {"type": "list", "elements": "str"},
+    }
+)
+AVAILABLE_ADDRESSES_INFO_OPTIONS = Options(
+    {"ip_reservation_id": identifier(aliases=["reserved_ip_block_id"]), "cidr": {"type": "int", "default": 32}}
+)
 
 
 class IpReservation(Resource):
@@ -208,3 +224,44 @@ class IpReservation(Resource):
             owner = " ".join(str(name) for name in (device.get("hostname"), reference(device)) if name)
             users.append(f"{address} on device {owner}" if owner else address)
         return users
+
+
+def find_ip_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``metal_ip_reservation_info`` returns."""
+    listed = client.read_list(
+        f"projects/{params['project_id']}/ips",
+        "ip_addresses",
+        # Without types the API leaves out the blocks it created itself (known from packngo).
+        params={"types": params["types"] or TYPES},
+        doing="list the project's IP reservations",
+    )
+    filters = {"id": params["ids"], "type": params["types"], "state": params["states"]}
+    filters |= {name: params[name] for name in ("metro", "tags", "details")}
+    return {"ip_reservations": [result for result in map(IpReservation.result, listed) if matches(result, filters)]}
+
+
+def find_available_addresses(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``metal_available_addresses_info`` returns: free subnets of one block, or of all public and global ones."""
+    cidr = params["cidr"]
+    # Sizes that the API accepts (vendor's OpenAPI text).
+    if not 20 <= cidr <= 128:
+        raise CollectionError(f"cidr must be 20 to 128, not {cidr}")
+    blocks: list[Any]
+    if params["ip_reservation_id"]:
+        blocks = [params["ip_reservation_id"]]
+    else:
+        reservations = find_ip_reservations(
+            client,
+            {
+                **dict.fromkeys(("ids", "metro", "tags", "details")),
+                "project_id": params["project_id"],
+                "types": ["public_ipv4", "global_ipv4"],
+                "states": ["created"],
+            },
+        )
+        blocks = [block["id"] for block in reservations["ip_reservations"]]
+    available: list[str] = []
+    for block in blocks:
+        doing = f"list the free addresses of IP reservation {block}"
+        available += texts(client.read(f"ips/{block}/available", params={"cidr": cidr}, doing=doing).get("available"))
+    return {"available": available}

@@ -7,16 +7,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.argspec import STATE_OPTIONS, Options, identifier
+from ..base.argspec import STATE_OPTIONS, Options, identifier, identifiers
 from ..base.diff import differences
 from ..base.errors import CollectionError
 from ..base.json_objects import mappings, text
 from . import attribute
 from .attribute import Attribute, options_of
 from .objects import metro_code, reference, references
-from .resource import OWNERSHIP, Resource, fail_if_unidentified, has_tags, identified_by_tags, only_one
+from .resource import OWNERSHIP, Resource, fail_if_unidentified, has_tags, identified_by_tags, matches, only_one
 
 if TYPE_CHECKING:
+    from ..clients.metal import MetalClient
     from .resource import Found
 
 _ANOTHER = "delete it and create another"
@@ -31,6 +32,16 @@ ATTRIBUTES = (
 VLAN_OPTIONS = Options(
     {"id": identifier(), **options_of(ATTRIBUTES), **OWNERSHIP}, required_one_of=[["id", "vxlan", "tags", "description"]]
 ).merge(STATE_OPTIONS)
+
+VLAN_INFO_OPTIONS = Options(
+    {
+        "ids": identifiers(),
+        "metro": {"type": "str"},
+        "vxlans": {"type": "list", "elements": "int"},
+        "tags": {"type": "list", "elements": "str"},
+        "description": {"type": "str"},
+    }
+)
 
 
 class Vlan(Resource):
@@ -105,6 +116,19 @@ class Vlan(Resource):
             "and delete its gateways",
             {"devices": result["devices"], "metal_gateways": result["metal_gateways"], "used_by": users},
         )
+
+
+def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``metal_vlan_info`` returns."""
+    listed = client.read_list(
+        f"projects/{params['project_id']}/virtual-networks",
+        "virtual_networks",
+        params={"metro": params["metro"] or None},
+        doing="list the project's VLANs",
+    )
+    filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}
+    kept = [result for result in map(Vlan.result, listed) if matches(result, filters)]
+    return {"virtual_networks": sorted(kept, key=lambda each: (str(each["metro"]), each["vxlan"] or 0))}
 
 
 def _users(network: Mapping[str, Any]) -> list[str]:

@@ -34,10 +34,10 @@ from ...module_utils.metal.hardware_reservation import (
     find_hardware_reservations,
     spot_prices,
 )
-from ...module_utils.metal.network_info import IP_RESERVATION_INFO_OPTIONS, VLAN_INFO_OPTIONS, find_ip_reservations, find_vlans
+from ...module_utils.metal.ip_reservation import IP_RESERVATION_INFO_OPTIONS, find_ip_reservations
 from ...module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ...module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
-from ...module_utils.metal.vlan import Vlan
+from ...module_utils.metal.vlan import VLAN_INFO_OPTIONS, Vlan, find_vlans
 from ..preflight import plain_network
 from ..preflight.context import Context
 from ..preflight.devices import given_blocks, orders_all_keys

@@ -11,7 +11,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     NotFoundError,
     NotYetError,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import network_info as metal_network_info
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import ip_reservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_assignment import (
     IP_ASSIGNMENT_OPTIONS,
     IpAssignment,
@@ -256,7 +256,7 @@ def test_filters() -> None:
 def test_what_is_free_is_asked_of_one_block_or_of_all_that_can_be_assigned() -> None:
     client: Any = Addresses()
     params = {"project_id": "p", "ip_reservation_id": None, "cidr": 32}
-    assert metal_network_info.find_available_addresses(client, params) == {"available": ["192.0.2.1/32"]}
-    assert metal_network_info.find_available_addresses(client, {**params, "ip_reservation_id": "1"}) == {"available": ["192.0.2.1/32"]}
+    assert ip_reservation.find_available_addresses(client, params) == {"available": ["192.0.2.1/32"]}
+    assert ip_reservation.find_available_addresses(client, {**params, "ip_reservation_id": "1"}) == {"available": ["192.0.2.1/32"]}
     with pytest.raises(CollectionError, match="20 to 128"):
-        metal_network_info.find_available_addresses(client, {**params, "cidr": 8})
+        ip_reservation.find_available_addresses(client, {**params, "cidr": 8})

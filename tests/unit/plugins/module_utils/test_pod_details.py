@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.pods import pod_details, pod_is_well
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.details import pod_details, pod_is_well
 
 CRASHING: dict[str, Any] = {"name": "router", "ready": False, "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
 POD: dict[str, Any] = {

@@ -51,3 +51,40 @@ attributes:
       - equinix_metal.openshift.cluster
       - equinix_metal.openshift.metal
 """
+
+    # For modules that judge CSRs.
+    CSR_RULES = r"""
+options:
+  additional_addresses:
+    description: Addresses that every machine may have in addition to its own, for example virtual addresses that move between machines.
+    type: list
+    elements: str
+    default: []
+  window:
+    description: Seconds after the creation of a machine within which its first CSR is accepted. V(0) disables the limit.
+    type: float
+    default: 7200
+  short_names:
+    description: Whether a serving certificate may also contain the first label of the node name.
+    type: bool
+    default: false
+  pending_limit:
+    description:
+      - Maximum number of pending kubelet CSRs of the last hour. If there are more, nothing is approved until an operator has checked them.
+      - By default 10 for each machine and 100 more.
+    type: int
+  second_key_after:
+    description: Seconds after which another key of a machine is approved, if its first CSR was approved but no Node was registered. A
+      machine that was restarted files a CSR with another key.
+    type: float
+    default: 60
+  recover_nodes:
+    description:
+      - Whether to approve another client certificate for machines whose Node exists, because their certificate expired while they were
+        switched off. Applies only to Nodes whose condition Ready is Unknown. O(window) does not apply to them, all other rules do.
+      - Applies also to machines that had joined, whose Node was deleted, and which lost their certificate.
+      - A client with the bootstrap token that files a CSR while a machine is off takes the place of this machine. Set it for a single run
+        only, with all machines switched on.
+    type: bool
+    default: false
+"""

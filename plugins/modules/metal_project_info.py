@@ -46,18 +46,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 project:
-  description: The project O(project_id). V(null) when projects are listed.
+  description: The project O(project_id), V(null) when projects are listed. With the fields of
+    RV(equinix_metal.openshift.metal_project#module:project), and C(max_devices), the quota of devices by plan, as far as the API returns
+    it.
   returned: success
   type: dict
-  contains:
-    id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
-    name: {description: Name of the project., type: str, sample: demo}
-    organization_id: {description: ID of the organization., type: str, sample: 7f7ac2a8-9a7e-4c50-8c6c-4a5a1f7d7f50}
-    payment_method_id: {description: "ID of the payment method, or V(null).", type: str}
-    backend_transfer_enabled: {description: Whether private networks span several metros., type: bool, sample: false}
-    tags: {description: "Tags, sorted.", type: list, elements: str, sample: []}
-    created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-    max_devices: {description: "Quota of devices by plan, as far as the API returns it.", type: dict, sample: {}}
 contents:
   description: Objects in the project, a text for each. Empty for an empty project. Members, private blocks and public IPv6 blocks, which
     every project has, are not included.
@@ -66,7 +59,7 @@ contents:
   elements: str
   sample: [2 VLANs, 1 SSH key]
 projects:
-  description: The projects, by name. Each with the fields of RV(project).
+  description: The projects, by name. Each as RV(project).
   returned: success
   type: list
   elements: dict

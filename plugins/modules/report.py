@@ -74,30 +74,6 @@ options:
     description: Whether to read the certificates of API servers, machine config servers and kubelets from the servers themselves.
     type: bool
     default: true
-  additional_addresses:
-    description: As O(equinix_metal.openshift.csr_approval#module:additional_addresses), like the next six options.
-    type: list
-    elements: str
-    default: []
-  window:
-    description: As O(equinix_metal.openshift.csr_approval#module:window).
-    type: float
-    default: 7200
-  short_names:
-    description: As O(equinix_metal.openshift.csr_approval#module:short_names).
-    type: bool
-    default: false
-  pending_limit:
-    description: As O(equinix_metal.openshift.csr_approval#module:pending_limit).
-    type: int
-  second_key_after:
-    description: As O(equinix_metal.openshift.csr_approval#module:second_key_after).
-    type: float
-    default: 60
-  recover_nodes:
-    description: As O(equinix_metal.openshift.csr_approval#module:recover_nodes).
-    type: bool
-    default: false
   history:
     description: As O(equinix_metal.openshift.csr_approval#module:history). It is only read.
     type: str
@@ -134,7 +110,10 @@ options:
   bundle:
     description: The fact C(gather_bundle) of the role P(equinix_metal.openshift.gather#role), for V(failure).
     type: raw
-extends_documentation_fragment: [equinix_metal.openshift._attributes, equinix_metal.openshift._attributes.printing]
+extends_documentation_fragment:
+  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.printing
+  - equinix_metal.openshift._cluster.csr_rules
 attributes:
   check_mode:
     support: full

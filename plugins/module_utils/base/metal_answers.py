@@ -58,12 +58,8 @@ def _text(value: Any) -> Any:
     return value if isinstance(value, str) and len(value) <= LONGEST else None
 
 
-def _long_text(value: Any) -> Any:
-    return value if isinstance(value, str) else None
-
-
-def _flag(value: Any) -> Any:
-    return value if isinstance(value, bool) else None
+def _only(kind: type) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kind) else None
 
 
 def _word(value: Any) -> Any:
@@ -73,10 +69,6 @@ def _word(value: Any) -> Any:
 
 def _texts(value: Any) -> Any:
     return [entry for entry in value if _text(entry) is not None] if isinstance(value, list) else None
-
-
-def _mapping(value: Any) -> Any:
-    return value if isinstance(value, dict) else None
 
 
 def _object(value: Any) -> Any:
@@ -98,12 +90,12 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
         " updated_at requested_at network netmask gateway address mac label fingerprint gateway_address deployment_type md5 lifecycle_state"
         " ipxe_script_url line class country switch_name",
     ),
-    **_fields(_long_text, "description details key body userdata use_case"),
+    **_fields(_only(str), "description details key body userdata use_case"),
     **_fields(
         number, "vxlan cidr asn local_asn max_prefix devices_min devices_max max_bid_price spot_price_max provisioning_percentage hour"
     ),
     **_fields(
-        _flag,
+        _only(bool),
         "locked always_pxe network_frozen spot_instance public management manageable global_ip bonded default_route"
         " backend_transfer_enabled provisionable spare need_of_service licensed",
     ),
@@ -114,7 +106,7 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
         "plan metro facility operating_system project device hardware_reservation assigned_to parent_block vrf virtual_network"
         " native_virtual_network ip_reservation metal_gateway organization payment_method data bond pricing",
     ),
-    **_fields(_mapping, "specs max_devices"),
+    **_fields(_only(dict), "specs max_devices"),
     **_fields(
         _objects,
         "ip_addresses network_ports virtual_networks provisioning_events assignments devices instances relationships"

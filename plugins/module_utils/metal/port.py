@@ -191,10 +191,6 @@ def _name(network: Any, ids: frozenset[str]) -> str:
     return identity if identity in ids or number is None else str(number)
 
 
-def _stripped(name: str | None) -> str | None:
-    return None if name is None else name.strip()
-
-
 class Port(Resource):
     """One port of a device: by its id, or by its device and its name."""
 
@@ -261,7 +257,7 @@ class Port(Resource):
             "bonded": params["bonded"],
             "layer2": params["layer2"],
             "vlan_ids": None if params["vlan_ids"] is None else sorted(set(params["vlan_ids"])),
-            "native_vlan_id": _stripped(params["native_vlan_id"]),
+            "native_vlan_id": params["native_vlan_id"],
             # The diff shows VLANs that are unassigned from other ports.
             "member_vlan_ids": {} if params["bonded"] else None,
         }

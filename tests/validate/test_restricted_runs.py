@@ -59,15 +59,11 @@ def refused(result: tuple[int, str], restriction: str) -> None:
     ("arguments", "restriction"),
     [
         (("--limit", "worker-0"), "--limit worker-0"),
-        (("--limit", "workers"), "--limit workers"),
-        (("--limit", "all:!worker-1"), "--limit all:!worker-1"),
         # It takes localhost from a play for localhost.
         (("--limit", "all"), "--limit all"),
         (("--tags", "network"), "--tags network"),
-        (("--tags", "always"), "--tags always"),
         (("--skip-tags", "drain"), "--skip-tags drain"),
         (("--start-at-task", "Delete the removed workers"), "--start-at-task 'Delete the removed workers'"),
-        (("--limit", "worker-0", "--tags", "x"), "--limit worker-0 --tags x"),
     ],
 )
 def test_every_way_to_run_a_part(folder: Path, arguments: tuple[str, ...], restriction: str) -> None:

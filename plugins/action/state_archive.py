@@ -65,6 +65,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible-core has no typ
 
     @staticmethod
     def _status(options: Options, local: ClusterFiles) -> dict[str, Any]:
+        """Return whether the folder is saved. ``recorded``: empty if it never was, or if its restore was interrupted."""
         return {
             "infra_id": local.infra_id,
             "begun": local.is_begun,

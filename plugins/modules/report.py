@@ -10,8 +10,8 @@ module: report
 short_description: Print a report of a cluster or a run, and write it to a file
 version_added: 0.1.0
 description:
-  - Note that this module is private to the playbooks and roles of the collection, which pass their own results to it. Its options may
-    change without notice. Only the keys of RV(status), which C(openshift_status_file) contains, are kept.
+  - Note that this module is private to the playbooks and roles of the collection, which pass their own results to it. Its options and
+    results may change without notice. Only the keys of RV(status), which C(openshift_status_file) contains, are kept.
   - O(kind=summary) prints release, nodes, devices and their price, console, kubeconfig, duration of the phases, and the next commands. No
     password is printed. After that it fails if a device of a node has no Ready Node, except in check mode.
   - O(kind=status) compares inventory, devices, DNS records and cluster. It prints every finding with the next step, and the plan that would
@@ -87,7 +87,7 @@ options:
     type: path
     default: ""
   fail_on:
-    description: Groups of findings to return in RV(failing), for V(status).
+    description: Groups of findings to return in C(failing), for V(status).
     type: list
     elements: str
     choices: [none, any, unreachable, differences, degraded, certificates, csrs]
@@ -101,11 +101,11 @@ options:
     type: int
     default: 20
   failure:
-    description: RV(ignore:report) of a failed run, for V(run).
+    description: C(report) of a failed run, for V(run).
     type: dict
     default: {}
   report:
-    description: RV(ignore:report) of the call in the C(rescue), for V(failure).
+    description: C(report) of the call in the C(rescue), for V(failure).
     type: dict
   bundle:
     description: The fact C(gather_bundle) of the role P(equinix_metal.openshift.gather#role), for V(failure).
@@ -256,29 +256,4 @@ status:
       type: list
       elements: dict
       sample: []
-failing:
-  description: The groups of O(fail_on) that have findings.
-  returned: O(kind=status)
-  type: list
-  elements: str
-  sample: [differences]
-lines:
-  description: The printed lines, of a summary without the times.
-  returned: O(kind=summary) or O(kind=status)
-  type: list
-  elements: str
-  sample: ["demo.example.com runs OpenShift 4.20.33 on 5 nodes, 5 Ready"]
-path:
-  description: The written file, V(null) without one.
-  returned: O(kind=run)
-  type: str
-  sample: clusters/demo.metal.test/reports/install-20261123T120000Z.html
-report:
-  description: The failure with C(title), C(cluster), C(task), C(action), C(object), C(items), C(reasons), C(advice) and C(refusal).
-  returned: O(kind=failure) without O(report)
-  type: dict
-result:
-  description: The failed result without secrets.
-  returned: O(kind=failure) without O(report)
-  type: dict
 """

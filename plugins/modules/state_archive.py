@@ -10,7 +10,7 @@ module: state_archive
 short_description: Pack a cluster folder into an encrypted archive, and restore it
 version_added: 0.1.0
 description:
-  - Note that this module is private to the role C(state_store). Its options may change without notice.
+  - Note that this module is private to the role C(state_store). Its options and results may change without notice.
   - Packs the files that an interrupted installation requires to continue into an archive, which Ansible Vault encrypts (AES256), and
     restores them. The role C(state_store) stores the archives in object storage or in a Secret.
   - The name of an archive contains its generation, the digest of its files and a checksum. An archive is never changed; each change of the
@@ -82,66 +82,4 @@ EXAMPLES = r"""
     directory: clusters/demo.metal.test
     cluster: demo.metal.test
     location: s3://states/demo.metal.test
-"""
-
-RETURN = r"""
-saved:
-  description: Whether the files are those of the recorded archive.
-  returned: with O(operation=status)
-  type: bool
-  sample: true
-recorded:
-  description: Name of the recorded archive. Empty if the folder was never saved at O(location), or its restore was interrupted.
-  returned: with O(operation=status)
-  type: str
-  sample: 00000003-1f0c7be2a90d4411-93ab0c5d22e1f7a0.vault
-begun:
-  description: Whether an installation was started in the folder. Before its Ignition files exist, the folder contains the ID of the
-    project.
-  returned: with O(operation=status)
-  type: bool
-  sample: true
-bootstrap_complete:
-  description: Whether the bootstrap is complete.
-  returned: with O(operation=status)
-  type: bool
-  sample: false
-archive:
-  description: With V(compare) the archive to restore, with V(pack) the written archive. Empty if there is nothing to do.
-  returned: with O(operation=compare) and O(operation=pack)
-  type: str
-  sample: 00000003-1f0c7be2a90d4411-93ab0c5d22e1f7a0.vault
-path:
-  description: Path of the written archive.
-  returned: with O(operation=pack)
-  type: str
-  sample: /tmp/archives/00000003-1f0c7be2a90d4411-93ab0c5d22e1f7a0.vault
-infra_id:
-  description: The infraID of the installation, empty before its Ignition files exist.
-  returned: with O(operation=status) and O(operation=unpack)
-  type: str
-  sample: demo-x7k2p
-generation:
-  description: Generation of the restored archive.
-  returned: with O(operation=unpack)
-  type: int
-  sample: 3
-restored:
-  description: Names of the files that were (in check mode, would be) written.
-  returned: with O(operation=unpack)
-  type: list
-  elements: str
-  sample: [ignition/auth/kubeconfig, ignition/metadata.json]
-deleted:
-  description: Names of the files that were (in check mode, would be) deleted, since the restored generation does not contain them.
-  returned: with O(operation=unpack)
-  type: list
-  elements: str
-  sample: []
-outdated:
-  description: All archives except the last two, which can be deleted.
-  returned: with O(operation=record)
-  type: list
-  elements: str
-  sample: []
 """

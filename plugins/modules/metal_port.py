@@ -155,6 +155,11 @@ port:
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
     native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
+failure:
+  description: Details of the error for programs. The keys depend on its type.
+  returned: failed
+  type: dict
+  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -104,6 +104,8 @@ def commands_of(part: Part, arguments: Sequence[str]) -> list[list[str]]:
 def run(command: Sequence[str], seconds: float) -> str:
     """Run a command for at most ``seconds``; return why it failed, or an empty text."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "collections")}
+    # What a shell starts in the background ignores SIGINT, and so would pytest, which lists the failures of an interrupted part.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         code = process.wait(timeout=max(seconds, 1.0))

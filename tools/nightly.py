@@ -71,11 +71,7 @@ PARTS: Final[dict[str, Part]] = {
         "roles alone, the inventory, the artifact and the site",
         ("tests/ignition", "tests/dns", "tests/network", "tests/cluster", "tests/failure", "tests/inventory", "tests/unit", "tests/docs"),
     ),
-    "reliability": Part(
-        "every fault for every module, and docs/generated/reliability.md made of the outcomes",
-        ("tests/contract", "tests/validate"),
-        (("-m", "tests.contract.reliability"),),
-    ),
+    "reliability": Part("every fault for every module", ("tests/contract", "tests/validate")),
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
     "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
     **{

@@ -199,7 +199,7 @@ alarms:
       type: str
       sample: >-
         CSRs with different keys were filed for node worker-2.demo.metal.test: csr-7xk2p (approved), csr-m2c4d (pending). Usual after a
-        restart; otherwise compare the node's key (docs/generated/joining.md)
+        restart; otherwise compare the node's key (docs/joining.md)
     key_command: {description: "Command that prints the key of a node that has joined, for a shell on this node.", type: str}
 joined:
   description: Names of the machines that have joined.

@@ -1,6 +1,6 @@
 """Faults between a module and the API it calls, and the outcome of each.
 
-``test_faults.py`` verifies the table, and ``python -m tests.contract.reliability`` renders it as ``docs/generated/reliability.md``.
+``test_faults.py`` verifies the table. ``docs/reliability.md`` has it for users, with the reasons.
 """
 
 from __future__ import annotations
@@ -71,17 +71,12 @@ class Fault:
     met: Mapping[str, Any]
     metal: Verdicts | str
     cluster: Verdicts | str
-    why: str = ""
-    why_cluster: str = ""
     second: bool = False
     page_size: int | None = None
     silent: bool = field(default=False)
 
     def verdicts(self, service: Service) -> Verdicts | str:
         return self.metal if service == "metal" else self.cluster
-
-    def reason(self, service: Service) -> str:
-        return self.why if service == "metal" else self.why_cluster
 
     @property
     def rewrites(self) -> bool:
@@ -107,9 +102,6 @@ FOLLOWED = Verdicts("success", change="success", delete="success", follow="succe
 CLUSTER_EITHER = replace(FOLLOWED, always="either")
 GUESSING = replace(CLUSTER_EITHER, read="either", follow="either", run="either", remove="either")
 
-UNKNOWN_EFFECT = "the effect of an order without an answer is unknown, so nothing is ordered again: the next run finds the device"
-NOT_DONE = "the answer to a delete has no body: an object that still exists is deleted again, and reported as an error if it remains"
-GUESSED = "results are returned without the field; identity and ownership of an object are never guessed"
 KUBERNETES = "no Kubernetes object that the modules read has this field"
 METAL = "no object of the Metal API has this field"
 
@@ -118,16 +110,11 @@ FAULTS = [
     Fault(
         "403", "refused", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
         Verdicts("error", "error", "error", "error", ask="either"), FOLLOWED,
-        why="if the capacity is unknown, devices are ordered anyway",
     ),
     Fault(
         "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
         Verdicts("either", "error", "error", "either", always="either"),
         CLUSTER_EITHER,
-        why="an object that disappears while it is read is an error, one that does not exist before its deletion is not; a new device "
-        "may be missing from two lists",
-        why_cluster="a missing list of nodes counts as empty, a missing list of CSRs is read again; a CSR that does not exist when it is "
-        "approved is read again",
         second=True,
     ),
     Fault("422", "refused", "422, the request is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
@@ -136,12 +123,9 @@ FAULTS = [
     Fault("500", "broken", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),
     Fault("502", "broken", "502 with an HTML page", {**HTML, "status": 502}, PASSES, FOLLOWED),
     Fault("503", "broken", "503", _status(503, "Service unavailable"), PASSES, FOLLOWED),
-    Fault("504", "broken", "504, a gateway timeout", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED, why=UNKNOWN_EFFECT),
+    Fault("504", "broken", "504, a gateway timeout", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED),
     Fault("html", "unreadable", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
-    Fault(
-        "empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""},
-        PASSES, FOLLOWED, why=NOT_DONE,
-    ),
+    Fault("empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""}, PASSES, FOLLOWED),
     Fault(
         "truncated", "unreadable", "half of the answer", {"cut": "body"},
         Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
@@ -158,15 +142,13 @@ FAULTS = [
         silent=True,
     ),
     Fault(
-        "hang", "silent", "no answer within the timeout", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, why=UNKNOWN_EFFECT,
-        why_cluster="an approval that arrives late takes effect", silent=True,
+        "hang", "silent", "no answer within the timeout", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, silent=True,
     ),
     Fault(
         "dripping", "silent", "a body that arrives byte by byte, beyond the timeout", {"drip": TIMEOUT / 10},
         Verdicts("success", "success", "success", "success", always="either"),
         replace(CLUSTER_EITHER, follow=None),
-        why="the ordered device is searched, since its answer began but did not end",
-        why_cluster="the watch of CSRs is an answer that arrives in parts and ends with the wait", silent=True,
+        silent=True,
     ),
     Fault(
         "unknown-field", "malformed", "an unknown extra field", {"odd": "more"},
@@ -175,7 +157,6 @@ FAULTS = [
     Fault(
         "null-lists", "malformed", "null instead of a list inside an object", {"odd": "null-lists"},
         _malformed("either", "either"), GUESSING,
-        why="an object without tags has no ownership tag, and objects without an ownership tag are never changed",
     ),
     Fault(
         "null-list", "malformed", "null instead of the list, with a total above zero", {"odd": "null-list"},
@@ -191,17 +172,11 @@ FAULTS = [
         "pages of the Metal API do not expire", Verdicts("success"), page_size=1,
     ),
     *(
-        Fault(
-            f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, _malformed("either", "either"), KUBERNETES,
-            why=GUESSED,
-        )
+        Fault(f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, _malformed("either", "either"), KUBERNETES)
         for name in ("id", "hostname", "tags", "state", "plan", "metro", "meta", "ip_addresses", "href", "description")
     ),
     *(
-        Fault(
-            f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, METAL,
-            GUESSING, why_cluster=GUESSED,
-        )
+        Fault(f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, METAL, GUESSING)
         for name in ("items", "metadata", "spec", "status", "conditions", "resourceVersion", "uid")
     ),
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The fault table: every module and the inventory plugin with every fault of ``faults.py``.
 
 The ordinary suite has a part of it in which every subject meets a fault of every group, once or permanently in turn, and every fault is met
-both ways; the whole is marked ``long``. The outcomes are recorded (``outcomes.py``).
+both ways; the whole is marked ``long``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from typing import Any
 import pytest
 
 from tests.ansible_doc import programs
-from tests.contract import outcomes
 from tests.contract.conftest import Lives
 from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Meeting, Verdict, Verdicts
-from tests.contract.reliability import PAGE, everything, page
 from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Subject, one_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,14 +57,14 @@ def judge(result: Mapping[str, Any], verdict: Verdict, fault: Fault, requests: l
     return "error"
 
 
-def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always: bool) -> str:
-    """Inject the fault in one step of a lifecycle and return the outcome, ``none`` if no request met it."""
+def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always: bool) -> None:
+    """Inject the fault in one step of a lifecycle and verify its outcome."""
     verdicts = fault.verdicts(subject.service)
     assert isinstance(verdicts, Verdicts)
     kind, step = meeting
     verdict = expected(fault, verdicts, kind, always=always)
     if verdict is None:
-        return "none"
+        return
     life.prepare(step)
     before = life.state()
     for skip in (1, 0) if fault.second and not always else (0,):
@@ -84,7 +82,7 @@ def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always
     if not met:
         assert fault.rewrites, f"no {kind} in {step} met {fault.name}"
         assert not result.get("failed"), result
-        return "none"
+        return
     came = judge(result, verdict, fault, requests)
     if fault.name == "hang" and kind not in ("read", "ask", "follow"):
         # Let requests arrive whose answer was not waited for.
@@ -92,24 +90,21 @@ def meet(life: Life, subject: Subject, fault: Fault, meeting: Meeting, *, always
     after = life.state()
     assert result.get("changed") or came == "error" or before == after, "something changed, and it is not said"
     life.converged(step)
-    return came
 
 
 def try_out(
     lives: Lives, subject: Subject, fault: Fault, meetings: tuple[Meeting, ...], durations: tuple[bool, ...] = (False, True)
-) -> dict[str, str]:
-    """Inject the fault once (False) and permanently (True) in these steps of the lifecycle, and return the outcome of each."""
+) -> None:
+    """Inject the fault once (False) and permanently (True) in these steps of the lifecycle."""
     life = lives.of(subject)
-    came = {}
     try:
         for always in durations:
             for meeting in meetings:
-                came[" ".join((*meeting, *(["always"] if always else [])))] = meet(life, subject, fault, meeting, always=always)
+                meet(life, subject, fault, meeting, always=always)
     except BaseException:
         # Whatever state it is in: the next begins anew.
         lives.end()
         raise
-    return came
 
 
 def cases(fault: Fault, subject: Subject) -> bool:
@@ -127,7 +122,7 @@ def named(value: Any) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize(("subject", "fault"), [one_process(*each) for each in WHOLE], ids=named)
 def test_every_subject_meets_every_fault(subject: Subject, fault: Fault, lives: Lives) -> None:
-    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, subject.meetings))
+    try_out(lives, subject, fault, subject.meetings)
 
 
 def part() -> Iterator[tuple[Subject, Fault, Meeting]]:
@@ -170,7 +165,7 @@ def named_part(value: Any) -> str:
 def test_every_subject_meets_a_fault_of_every_group(
     subject: Subject, fault: Fault, meeting: Meeting, durations: tuple[bool, ...], lives: Lives
 ) -> None:
-    outcomes.write_down(subject.title, fault.name, try_out(lives, subject, fault, (meeting,), durations))
+    try_out(lives, subject, fault, (meeting,), durations)
 
 
 def test_a_timeout_after_a_malformed_answer_names_the_request(lives: Lives) -> None:
@@ -199,13 +194,3 @@ def test_the_ordinary_suite_has_every_fault_of_the_metal_api() -> None:
         met = {fault.name for _subject, fault, _meeting, durations in PART if always in durations}
         assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
         assert {subject.title for subject, _fault, _meeting, durations in PART if always in durations} == {each.title for each in SUBJECTS}
-
-
-def test_outcomes_are_recorded_for_every_subject_and_group() -> None:
-    """Fails for a subject without a recorded outcome in some fault of each group."""
-    known = outcomes.read(everything())
-    for subject in SUBJECTS:
-        groups = {fault.group for fault in FAULTS if fault.name in known.get(subject.title, {})}
-        missing = {fault.group for fault in FAULTS if cases(fault, subject)} - groups
-        assert not missing, f"{subject.title}: try {missing}, then python -m tests.contract.reliability"
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tests.contract.reliability"

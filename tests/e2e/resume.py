@@ -72,7 +72,7 @@ that a seed decides, met up to three API faults, and was started again until it 
 files and processes were compared with those of an undisturbed run, and the orders with the machines that had been pending.
 
 - **kill -9**: `ansible-playbook` and its process group. Processes with a session of their own continue: servers and jobs. A module that
-  is running survives too, but sends no further request: [reliability.md](reliability.md#which-run-may-write-to-a-cluster) has the rules.
+  is running survives too, but sends no further request: [reliability.md](../reliability.md#which-run-may-write-to-a-cluster) has the rules.
 - **power cut**: all processes of the user on the controller end at once; devices and API are not affected.
 - **Ctrl-C**: as at a terminal.
 - **a read fails**: 500, 502, 503, the connection cut, half an answer. **429**: refused by the rate limit. **a slow answer**: 3 s.
@@ -86,7 +86,7 @@ counts in both. The first table shows how many runs were recorded, of how many i
 
 TAIL = """
 `python -m tests.e2e.kills` kills modules while they write, and runs the playbook again or destroys the cluster at once:
-[reliability.md](reliability.md#tests).
+[reliability.md](../reliability.md#tests).
 
 To run this again, or other seeds: `python -m tests.e2e.chaos --seed 7 --runs 50`. `make test` has a short form: an install, a scale run
 and a destroy that are interrupted at chosen moments.

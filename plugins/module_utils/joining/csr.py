@@ -229,7 +229,7 @@ class Alarm:
         requests = ", ".join(f"{verdict.request.label} ({'approved' if verdict.is_admitted else 'pending'})" for verdict in named)
         return (
             f"CSRs with different keys were filed for node {self.node}: {requests}{more}."
-            " Usual after a restart; otherwise compare the node's key (docs/generated/joining.md)"
+            " Usual after a restart; otherwise compare the node's key (docs/joining.md)"
         )
 
     def result(self) -> dict[str, Any]:

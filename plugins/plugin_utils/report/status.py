@@ -545,7 +545,7 @@ def _pending(api: ClusterReading) -> Iterator[Finding]:
         advice = {
             "approve": "run playbooks/approve.yml, which approves it",
             "wait": "run playbooks/approve.yml, which waits until it can be approved",
-        }.get(verdict.decision, "find out who filed it: docs/generated/joining.md")
+        }.get(verdict.decision, "find out who filed it: docs/joining.md")
         name = printable(request.node) or "no node"
         yield Finding("csrs", request.label, f"pending for {name}: {WORDS[verdict.decision]}: {verdict.reason}", advice)
 

@@ -10,6 +10,7 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.cluster.conftest import started
 from tests.conftest import user_environment
+from tests.contract.environment import Metal
 from tests.contract.subjects import Life, Subject, Testbed
 
 __all__ = ["Lives", "lives", "started", "testbed"]
@@ -23,6 +24,11 @@ def testbed(sandbox_process: RunningSandbox, request: pytest.FixtureRequest, tmp
         yield found
     finally:
         found.clear()
+
+
+@pytest.fixture
+def metal(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Metal:
+    return Metal(sandbox, sandbox_environment)
 
 
 class Lives:

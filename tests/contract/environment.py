@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
@@ -137,6 +137,20 @@ def _said(
         process.close()
         text = said.read()
     return code or 0, text
+
+
+@dataclass(frozen=True)
+class Metal:
+    """The session's sandbox as a test uses it: modules, and calls of its API."""
+
+    sandbox: RunningSandbox
+    environment: dict[str, str]
+
+    def run(self, module: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        return run(module, options, self.environment)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        return call(self.sandbox, method, path, body)
 
 
 def call(sandbox: RunningSandbox, method: str, path: str, body: Any = None) -> Any:

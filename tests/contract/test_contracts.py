@@ -153,12 +153,6 @@ def test_the_four_contracts_hold_in_a_playbook(
         _hold(setup, play, tmp_path)
 
 
-def test_each_kind_of_module_is_in_a_playbook() -> None:
-    sampled = [scenario for scenario in CHANGING if scenario.title in BY_PLAYBOOK]
-    assert {scenario.title for scenario in sampled} == set(BY_PLAYBOOK)
-    assert {type(scenario) for scenario in sampled} == {Scenario, ClusterScenario, ZoneScenario}
-
-
 def in_service(
     scenario: Scenario | ClusterScenario | ZoneScenario | InstallerScenario, testbed: Testbed, tmp_path: Path
 ) -> AbstractContextManager[Setup]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.testing.process import RunningSandbox
-from tests.contract.environment import call, run
+from tests.contract.environment import Metal
 from tests.contract.scenario import TAGS, WAIT, machine
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0 contract"
@@ -48,35 +47,35 @@ CHANGED: dict[str, Any] = {
 
 
 @pytest.fixture
-def kept(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[dict[str, Any]]:
+def kept(metal: Metal) -> Iterator[dict[str, Any]]:
     """Options under which a device may be made; it is deleted afterwards."""
     options = {**machine(1), "ownership_tags": TAGS, **WAIT}
     yield options
-    unlocked = run("metal_device", {**options, "locked": False}, sandbox_environment)
+    unlocked = metal.run("metal_device", {**options, "locked": False})
     assert not unlocked.get("failed"), unlocked
-    gone = run("metal_device", {"id": unlocked["device"]["id"], "state": "absent", **WAIT}, sandbox_environment)
+    gone = metal.run("metal_device", {"id": unlocked["device"]["id"], "state": "absent", **WAIT})
     assert gone["changed"]
 
 
-def test_a_device_takes_all_options_at_creation(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_device_takes_all_options_at_creation(kept: dict[str, Any], metal: Metal) -> None:
     order = {**kept, **AT_CREATION}
-    made = run("metal_device", order, sandbox_environment)
+    made = metal.run("metal_device", order)
     assert not made.get("failed"), made
-    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    real = metal.call("GET", f"devices/{made['device']['id']}")
     for name in set(AT_CREATION) - {"features", "no_ssh_keys", "ip_addresses"}:
         assert real[name] == AT_CREATION[name], name
     assert real["ssh_keys"] == []
     assert {(each["address_family"], each["public"]): each["cidr"] for each in real["ip_addresses"]} == {(4, False): 28, (6, True): 127}
-    sandbox.forget()
-    assert not run("metal_device", order, sandbox_environment)["changed"]
+    metal.sandbox.forget()
+    assert not metal.run("metal_device", order)["changed"]
 
-    changed = run("metal_device", {**order, **CHANGED}, sandbox_environment)
+    changed = metal.run("metal_device", {**order, **CHANGED})
     assert not changed.get("failed"), changed
-    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    real = metal.call("GET", f"devices/{made['device']['id']}")
     for name, value in CHANGED.items():
         assert real[name] == value, name
-    assert [each["method"] for each in sandbox.journal() if each["method"] != "GET"] == ["PUT"]
-    assert not run("metal_device", {**order, **CHANGED}, sandbox_environment)["changed"]
+    assert [each["method"] for each in metal.sandbox.journal() if each["method"] != "GET"] == ["PUT"]
+    assert not metal.run("metal_device", {**order, **CHANGED})["changed"]
 
 
 EMPTY: dict[str, Any] = {
@@ -90,7 +89,7 @@ EMPTY: dict[str, Any] = {
 }
 
 
-def test_empty_options_clear_attributes(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_empty_options_clear_attributes(kept: dict[str, Any], metal: Metal) -> None:
     filled = {
         "description": "contract",
         "customdata": {"a": 1},
@@ -99,45 +98,41 @@ def test_empty_options_clear_attributes(kept: dict[str, Any], sandbox: RunningSa
         "tags": ["contract"],
         "termination_time": ENDS,
     }
-    made = run("metal_device", {**kept, **filled}, sandbox_environment)
+    made = metal.run("metal_device", {**kept, **filled})
     assert not made.get("failed"), made
     order = {**kept, **EMPTY, "_ansible_diff": True}
-    predicted = run("metal_device", {**order, "_ansible_check_mode": True}, sandbox_environment)
-    emptied = run("metal_device", order, sandbox_environment)
+    predicted = metal.run("metal_device", {**order, "_ansible_check_mode": True})
+    emptied = metal.run("metal_device", order)
     assert emptied["changed"], emptied
     assert predicted["diff"] == emptied["diff"]
     assert predicted["device"]["termination_time"] is emptied["device"]["termination_time"] is None
-    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    real = metal.call("GET", f"devices/{made['device']['id']}")
     assert not any(real[name] for name in set(EMPTY) - {"tags", "hardware_reservation_id"})
     assert sorted(real["tags"]) == sorted(TAGS)
-    assert not run("metal_device", order, sandbox_environment)["changed"]
+    assert not metal.run("metal_device", order)["changed"]
     machines = {"machines": [{**machine(1), **EMPTY}], "ownership_tags": TAGS, **WAIT}
-    assert not run("metal_device_set", machines, sandbox_environment)["changed"]
+    assert not metal.run("metal_device_set", machines)["changed"]
 
 
-def test_empty_options_stay_unchanged_in_a_second_run(
-    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    made = run("metal_device", {**kept, **EMPTY}, sandbox_environment)
+def test_empty_options_stay_unchanged_in_a_second_run(kept: dict[str, Any], metal: Metal) -> None:
+    made = metal.run("metal_device", {**kept, **EMPTY})
     assert made["changed"], made
-    assert not run("metal_device", {**kept, **EMPTY}, sandbox_environment)["changed"]
+    assert not metal.run("metal_device", {**kept, **EMPTY})["changed"]
 
 
-def test_a_device_is_ordered_in_one_of_several_metros(
-    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_a_device_is_ordered_in_one_of_several_metros(kept: dict[str, Any], metal: Metal) -> None:
     kept["metro"] = ["NY", "sv"]
-    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": {"c3.small.x86": 0}}}})
+    metal.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": {"c3.small.x86": 0}}}})
     try:
-        made = run("metal_device", kept, sandbox_environment)
+        made = metal.run("metal_device", kept)
     finally:
-        sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": None}}})
+        metal.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"ny": None}}})
     assert not made.get("failed"), made
     assert made["device"]["metro"] == "sv"
     for metro in (["NY", "sv"], ["sv"], "SV", "ny,sv", ["da", "any"], "any"):
-        again = run("metal_device", {**kept, "metro": metro}, sandbox_environment)
+        again = metal.run("metal_device", {**kept, "metro": metro})
         assert again.get("changed") is False, again
-    result = run("metal_device", {**kept, "metro": ["da", "ny"]}, sandbox_environment)
+    result = metal.run("metal_device", {**kept, "metro": ["da", "ny"]})
     assert "metro is 'sv', desired is ['da', 'ny']" in result["msg"]
 
 
@@ -146,81 +141,76 @@ def test_a_device_is_ordered_in_one_of_several_metros(
     [
         ({"spot_instance": True}, "only a spot instance can be converted"),
         ({"metro": "ny"}, "a device keeps its place"),
+        ({"plan": "m3.large.x86"}, "plan is 'c3.small.x86', desired is 'm3.large.x86'"),
         ({"hardware_reservation_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11"}, "a device keeps its hardware"),
         ({"operating_system": "debian_12"}, "operation=reinstall"),
     ],
     ids=lambda given: next(iter(given)) if isinstance(given, dict) else "",
 )
-def test_a_changed_immutable_option_is_an_error(
-    given: dict[str, Any], text: str, kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    made = run("metal_device", {**kept, "termination_time": ENDS}, sandbox_environment)
+def test_a_changed_immutable_option_is_an_error(given: dict[str, Any], text: str, kept: dict[str, Any], metal: Metal) -> None:
+    made = metal.run("metal_device", {**kept, "termination_time": ENDS})
     assert not made.get("failed"), made
-    sandbox.forget()
-    result = run("metal_device", {**kept, **given}, sandbox_environment)
+    metal.sandbox.forget()
+    result = metal.run("metal_device", {**kept, **given})
     assert text in result["msg"]
-    left = run("metal_device", {**kept, **given, "on_drift": "ignore"}, sandbox_environment)
+    left = metal.run("metal_device", {**kept, **given, "on_drift": "ignore"})
     assert not left["changed"]
     assert "is not changed" in str(left["warnings"])
-    assert all(each["method"] == "GET" for each in sandbox.journal())
+    assert all(each["method"] == "GET" for each in metal.sandbox.journal())
 
 
-def test_a_device_takes_its_own_ssh_keys(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    made = run("metal_device", {**kept, "ssh_keys": [{"label": "contract", "key": KEY}]}, sandbox_environment)
+def test_a_device_takes_its_own_ssh_keys(kept: dict[str, Any], metal: Metal) -> None:
+    made = metal.run("metal_device", {**kept, "ssh_keys": [{"label": "contract", "key": KEY}]})
     assert not made.get("failed"), made
-    (key,) = call(sandbox, "GET", f"devices/{made['device']['id']}/ssh-keys")["ssh_keys"]
+    (key,) = metal.call("GET", f"devices/{made['device']['id']}/ssh-keys")["ssh_keys"]
     try:
         assert (key["label"], key["key"]) == ("contract", KEY)
-        listed = call(sandbox, "GET", f"projects/{sandbox_environment['METAL_PROJECT_ID']}/ssh-keys")["ssh_keys"]
+        listed = metal.call("GET", f"projects/{metal.environment['METAL_PROJECT_ID']}/ssh-keys")["ssh_keys"]
         assert key["id"] in [each["id"] for each in listed]
     finally:
-        call(sandbox, "DELETE", f"ssh-keys/{key['id']}")
+        metal.call("DELETE", f"ssh-keys/{key['id']}")
 
 
-def test_option_aliases_of_other_collections_are_accepted(
-    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_option_aliases_of_other_collections_are_accepted(kept: dict[str, Any], metal: Metal) -> None:
     own = {name: value for name, value in kept.items() if name not in {"wait_timeout", "hostname"}}
     order = {**own, "name": kept["hostname"], "provisioning_wait_seconds": 60, "user_data": "#cloud-config\n", "lock": True}
-    made = run("metal_device", order, sandbox_environment)
+    made = metal.run("metal_device", order)
     assert not made.get("failed"), made
-    real = call(sandbox, "GET", f"devices/{made['device']['id']}")
+    real = metal.call("GET", f"devices/{made['device']['id']}")
     assert (real["hostname"], real["userdata"], real["locked"]) == (kept["hostname"], "#cloud-config\n", True)
-    found = run("metal_device", {"device_id": made["device"]["id"], "lock": True}, sandbox_environment)
+    found = metal.run("metal_device", {"device_id": made["device"]["id"], "lock": True})
     assert not found["changed"]
     for state in ("active", "inactive", "rebooted"):
-        refused = run("metal_device", {**kept, "state": state}, sandbox_environment)
+        refused = metal.run("metal_device", {**kept, "state": state})
         assert "state must be one of: present, absent" in refused["msg"]
 
 
-def test_deleting_a_locked_device_is_one_error(kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    made = run("metal_device", {**kept, "locked": True}, sandbox_environment)
-    sandbox.forget()
+def test_deleting_a_locked_device_is_one_error(kept: dict[str, Any], metal: Metal) -> None:
+    made = metal.run("metal_device", {**kept, "locked": True})
+    metal.sandbox.forget()
     for given in ({}, {"force_delete": True}, {"_ansible_check_mode": True}):
-        result = run("metal_device", {"id": made["device"]["id"], "state": "absent", **given}, sandbox_environment)
+        result = metal.run("metal_device", {"id": made["device"]["id"], "state": "absent", **given})
         assert result["failed"]
         assert "it is locked. Unlock it first (state=present, locked=false)" in result["msg"]
-    assert [each["method"] for each in sandbox.journal()] == ["GET"] * 3
+    assert [each["method"] for each in metal.sandbox.journal()] == ["GET"] * 3
 
 
-def test_a_device_locked_meanwhile_fails_with_the_services_error(
-    kept: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    run("metal_device", kept, sandbox_environment)
+def test_a_device_locked_meanwhile_fails_with_the_services_error(kept: dict[str, Any], metal: Metal) -> None:
+    metal.run("metal_device", kept)
     refusal = {"status": 422, "body": {"errors": ["Cannot delete a locked item"]}}
-    sandbox.call("POST", "faults", json={"method": "DELETE", "times": 1, **refusal})
-    result = run("metal_device", {**kept, "state": "absent"}, sandbox_environment)
+    metal.sandbox.call("POST", "faults", json={"method": "DELETE", "times": 1, **refusal})
+    result = metal.run("metal_device", {**kept, "state": "absent"})
     assert "Cannot delete a locked item" in result["msg"]
     assert result["failure"]["request_id"] in result["msg"]
 
 
-def test_force_delete_detaches_storage(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    made = run("metal_device", {**machine(1), "ownership_tags": TAGS, **WAIT}, sandbox_environment)
-    sandbox.forget()
-    gone = run("metal_device", {"id": made["device"]["id"], "state": "absent", "force_delete": True, **WAIT}, sandbox_environment)
+def test_force_delete_detaches_storage(metal: Metal) -> None:
+    made = metal.run("metal_device", {**machine(1), "ownership_tags": TAGS, **WAIT})
+    metal.sandbox.forget()
+    gone = metal.run("metal_device", {"id": made["device"]["id"], "state": "absent", "force_delete": True, **WAIT})
     assert gone["changed"]
-    (deletion,) = [each for each in sandbox.journal() if each["method"] == "DELETE"]
+    (deletion,) = [each for each in metal.sandbox.journal() if each["method"] == "DELETE"]
     assert deletion["path"].endswith("?force_delete=true")
     assert deletion["status"] == 204
     # It came back when the device was gone.
-    assert sandbox.journal()[-1]["status"] == 404
+    assert metal.sandbox.journal()[-1]["status"] == 404

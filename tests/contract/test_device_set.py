@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -12,7 +14,8 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import SPEED
-from tests.contract.environment import run
+from tests.contract.environment import call, run
+from tests.contract.network import UNKNOWN
 from tests.contract.scenario import TAGS, WAIT
 
 SMALL, LARGE = "c3.small.x86", "m3.large.x86"
@@ -62,6 +65,18 @@ class Pool:
     @property
     def writes(self) -> list[str]:
         return [f"{each['method']} {each['path']}" for each in self.sandbox.journal() if is_write(each)]
+
+    def seed(self, *numbers: int, tags: Sequence[str] = TAGS) -> list[str]:
+        """Create active devices with these numbers, and return their ids."""
+        given = [{"hostname": hostnames(number + 1)[number], "tags": [*tags]} for number in numbers]
+        return [self.sandbox.call("POST", "devices", json=each)["ids"][0] for each in given]
+
+    def stop(self, device: dict[str, Any]) -> None:
+        """Let the machine of a device report that its first boot has failed."""
+        address = next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as machine:
+            metadata = machine.get(self.sandbox.environment["OPENSHIFT_METADATA_URL"]).json()
+            machine.post(metadata["user_state_url"], json={"state": "failed", "message": "[files] no such host"}).raise_for_status()
 
     @property
     def names(self) -> list[str]:
@@ -117,10 +132,7 @@ def test_a_quorum_of_four_of_five_devices_succeeds(pool: Pool) -> None:
 
 def test_a_set_replaces_a_machine_that_stopped_in_its_first_boot(pool: Pool) -> None:
     (device,) = (each for each in pool.well(2)["devices"] if each["hostname"].startswith("pool-1."))
-    address = next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
-    with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as machine:
-        metadata = machine.get(pool.sandbox.environment["OPENSHIFT_METADATA_URL"]).json()
-        machine.post(metadata["user_state_url"], json={"state": "failed", "message": "[files] no such host"}).raise_for_status()
+    pool.stop(device)
     assert not pool.well(2)["changed"]
     result = pool.well(2, replace_failed=1)
     assert [outcome["action"] for outcome in result["outcomes"].values()] == ["none", "replaced"]
@@ -240,3 +252,160 @@ def test_a_tag_with_a_comma_selects_as_one_tag(sandbox: RunningSandbox, sandbox_
         gone = run("metal_device_set", {**ours, "all_owned": True, "state": "absent"}, sandbox_environment)
     assert gone["changed"]
     assert not sandbox.inventory()["devices"]
+
+
+def test_of_two_sets_without_the_lock_each_device_is_used_once(pool: Pool) -> None:
+    """The run that ordered the younger device of a name deletes it."""
+    pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/projects/[^/]+/devices$", "delay": 2})
+    with ThreadPoolExecutor(2) as together:
+        results = [each.result() for each in [together.submit(pool.well, 2) for _run in range(2)]]
+    assert pool.names == ["pool-0", "pool-1"]
+    assert {frozenset(device["id"] for device in result["devices"]) for result in results} == {
+        frozenset(each["id"] for each in pool.sandbox.inventory()["devices"])
+    }
+    duplicates = [outcome["duplicates"] for result in results for outcome in result["outcomes"].values()]
+    assert sorted(map(len, duplicates)) == [0, 0, 1, 1]
+    assert sum(len(result["notes"]) for result in results) == 2
+
+
+# --- devices that exist --------------------------------------------------------------------------------------------------------------
+
+
+def test_given_reservations_are_ordered_before_any_free_ones(pool: Pool) -> None:
+    first, _second = pool.sandbox.call("POST", "hardware_reservations", json={"metro": "sv", "count": 2})["ids"]
+    names = hostnames(2)
+    machines = [{"hostname": name, "hardware_reservation_id": each} for name, each in zip(names, ("next-available", first), strict=True)]
+    result = pool.well(0, hostnames=None, machines=machines, metro="sv")
+    used = {device["hostname"]: device["hardware_reservation_id"] for device in result["devices"]}
+    assert used[names[1]] == first != used[names[0]]
+
+
+def test_two_devices_of_one_name_are_an_error_with_both_ids(pool: Pool) -> None:
+    ids = pool.seed(0, 0)
+    assert all(identity in pool.have(1)["msg"] for identity in ids)
+    assert pool.writes == []
+    gone = pool.have(0, hostnames=None, all_owned=True, state="absent")
+    assert sorted(gone["outcomes"]) == sorted(f"{hostnames(1)[0]} ({identity})" for identity in ids)
+    assert pool.names == []
+
+
+def test_foreign_devices_are_neither_used_nor_deleted(pool: Pool) -> None:
+    (foreign,) = pool.seed(0, tags=["openshift-cluster=other.metal.test"])
+    (own,) = pool.seed(1)
+    refused = pool.have(1)
+    assert "has another owner" in refused["msg"]
+    assert "Rename or delete that device, or add the tags" in refused["msg"]
+    assert not pool.well(1, state="absent")["changed"]
+    by_id = pool.have(0, hostnames=None, ids=[own, foreign], state="absent")
+    assert f"Cannot delete device {foreign}: it does not have the tags" in by_id["msg"]
+    assert pool.writes == []
+    pool.sandbox.call("POST", "faults", json={"method": "DELETE", "path": own, "times": 1, "cut": "after"})
+    deleted = pool.well(0, hostnames=None, ids=[own, UNKNOWN], state="absent")
+    assert {outcome["action"] for outcome in deleted["outcomes"].values()} == {"deleted"}
+    assert not pool.well(0, hostnames=None, ids=[own], state="absent")["changed"]
+    assert pool.names == ["pool-0"]
+    call(pool.sandbox, "DELETE", f"devices/{foreign}")
+
+
+def test_a_device_missing_in_the_list_is_read_before_it_counts_as_deleted(pool: Pool) -> None:
+    pool.seed(0)
+    listing = {"method": "GET", "path": "/projects/[^/]+/devices$", "status": 200, "body": {"devices": [], "meta": {"total": 0}}}
+    pool.sandbox.call("POST", "faults", json={**listing, "skip": 1})
+    assert pool.well(0, hostnames=None, all_owned=True, state="absent")["changed"]
+    pool.sandbox.call("DELETE", "faults")
+    assert pool.names == []
+
+
+def test_a_locked_device_is_reported_and_the_others_are_deleted(pool: Pool) -> None:
+    locked, _other = pool.seed(0, 1)
+    call(pool.sandbox, "PUT", f"devices/{locked}", {"locked": True})
+    assert "it is locked" in pool.have(2, state="absent")["msg"]
+    assert pool.names == ["pool-0"]
+    call(pool.sandbox, "PUT", f"devices/{locked}", {"locked": False})
+
+
+def test_a_drifted_device_counts_as_existing(pool: Pool) -> None:
+    pool.seed(0, 1)
+    machines = [{"hostname": hostnames(1)[0], "plan": LARGE}, {"hostname": hostnames(2)[1]}]
+    result = pool.well(0, hostnames=None, machines=machines, quorum=1)
+    assert result["outcomes"][hostnames(1)[0]]["status"] == "differs"
+    assert result["failed_machines"] == result["missing_machines"] == []
+    assert f"plan is '{SMALL}', desired is '{LARGE}'" in str(result["warnings"])
+
+
+def test_no_drifted_device_is_deleted_without_capacity_or_after_a_failed_replacement(pool: Pool) -> None:
+    pool.seed(0, 1, 2)
+    pool.stock(am={SMALL: 2})
+    assert "metro am has no capacity for 3 servers" in pool.have(3, metro="am", on_drift="replace")["msg"]
+    assert pool.writes == []
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-0"})
+    result = pool.have(3, operating_system="debian_12", on_drift="replace")
+    assert "pool-1.contract.metal.test is not replaced, since the replacement of pool-0.contract.metal.test failed" in result["msg"]
+    assert [write.split()[0] for write in pool.writes] == ["DELETE", "POST"]
+
+
+# --- limits --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_pools_of_one_set_have_their_own_placement(pool: Pool) -> None:
+    pool.stock(da={SMALL: 3})
+    names = hostnames(5)
+    several = {"placement": [{"metro": "da"}, {"metro": "am"}]}
+    one = {"placement": [{"metro": "SG", "plan": LARGE}]}
+    own: list[dict[str, Any]] = [{}, {}, several, several, one]
+    machines = [{"hostname": name, **options} for name, options in zip(names, own, strict=True)]
+    result = pool.well(0, hostnames=None, machines=machines)
+    assert metros(result) == {"da": 2, "am": 2, "sg": 1}
+    assert result["outcomes"][names[4]]["plan"] == LARGE
+    assert not pool.well(0, hostnames=None, machines=machines)["changed"]
+
+
+def test_devices_without_capacity_anywhere_are_reported_one_by_one(pool: Pool) -> None:
+    pool.stock(after_check=2, da={SMALL: 5}, am={SMALL: 1}, sg={LARGE: 0})
+    result = pool.have(5, placement=PLACES)
+    assert "2 of 5 devices" in result["msg"]
+    assert f"There is no capacity for {SMALL} in am, {LARGE} in sg either" in result["msg"]
+    assert len(result["missing_machines"]) == 2
+    assert len(pool.names) == 3
+
+
+def test_a_quorum_tolerates_devices_without_capacity_and_orders_nothing_below_it(pool: Pool) -> None:
+    pool.stock(da={SMALL: 3})
+    assert "Nothing was ordered" in pool.have(5, quorum=4)["msg"]
+    assert pool.writes == []
+    pool.stock(da={SMALL: 4})
+    assert pool.well(5, quorum=4)["missing_machines"] == [hostnames(5)[4]]
+
+
+def test_remaining_devices_are_not_waited_for_after_the_quorum(pool: Pool) -> None:
+    pool.well(1)
+    pool.sandbox.call("PUT", "settings", json={"speed": 1})
+    result = pool.well(2, quorum=1, quorum_wait=0)
+    assert result["missing_machines"] == [hostnames(2)[1]]
+    assert "not waited for any longer, since 1 of 2 devices are ready" in str(result["warnings"])
+    late = pool.have(3, wait_timeout=0.5)
+    assert re.search(r"pool-2\S* is (queued|provisioning)", late["msg"])
+    assert "wait_timeout" in late["msg"]
+    assert late["outcomes"][hostnames(3)[2]]["action"] == "created"
+
+
+def test_replacements_are_limited_for_the_whole_set(pool: Pool) -> None:
+    pool.sandbox.call("POST", "faults", json={"hostname": "pool-[01]"})
+    result = pool.have(3, replace_failed=3)
+    assert "2 of 3 devices" in result["msg"]
+    assert pool.orders == 3 + 3
+    assert len(result["notes"]) == 3
+    assert result["failed_machines"] == hostnames(2)
+
+
+def test_only_machines_that_stopped_and_have_not_joined_are_replaced(pool: Pool) -> None:
+    """Any program on a node can report an event: a node was deleted without a drain, and of a control plane every member."""
+    devices = pool.well(3)["devices"]
+    for device in devices:
+        pool.stop(device)
+    joined, locked, _other = (device["id"] for device in devices)
+    call(pool.sandbox, "PUT", f"devices/{locked}", {"locked": True})
+    result = pool.have(3, replace_failed=1, joined=[joined])
+    call(pool.sandbox, "PUT", f"devices/{locked}", {"locked": False})
+    assert f"Cannot replace it: Cannot delete device {hostnames(2)[1]} ({locked}): it is locked" in result["msg"]
+    assert [write.split()[0] for write in pool.writes if write.startswith(("DELETE", "POST"))] == ["DELETE", "POST"]

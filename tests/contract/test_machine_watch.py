@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.testing.process import RunningSandbox
-from tests.contract.environment import call, run
+from tests.contract.environment import Metal
 from tests.contract.scenario import TAGS, WAIT
 
 NOBODY = "https://127.0.0.1:9"
@@ -30,13 +29,11 @@ def kubeconfig(tmp_path: Path) -> str:
     return str(tmp_path / "kubeconfig")
 
 
-def test_a_failed_device_ends_the_wait_for_the_cluster(
-    kubeconfig: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    project = sandbox_environment["METAL_PROJECT_ID"]
-    reserved = sandbox.call("POST", "hardware_reservations", json={"count": 1, "plan": "c3.small.x86", "metro": "da"})
+def test_a_failed_device_ends_the_wait_for_the_cluster(kubeconfig: str, metal: Metal) -> None:
+    project = metal.environment["METAL_PROJECT_ID"]
+    reserved = metal.sandbox.call("POST", "hardware_reservations", json={"count": 1, "plan": "c3.small.x86", "metro": "da"})
     # Reserved hardware whose provisioning failed is kept for analysis.
-    fault = sandbox.call("POST", "faults", json={"hostname": "lost", "times": 1})
+    fault = metal.sandbox.call("POST", "faults", json={"hostname": "lost", "times": 1})
     devices = []
     try:
         for hostname, more in (
@@ -44,7 +41,7 @@ def test_a_failed_device_ends_the_wait_for_the_cluster(
             ("lost.contract.test", {"hardware_reservation_id": reserved["ids"][0]}),
         ):
             order = {"hostname": hostname, "plan": "c3.small.x86", "metro": "da", "operating_system": "debian_12", "tags": TAGS, **more}
-            devices.append(call(sandbox, "POST", f"projects/{project}/devices", order)["id"])
+            devices.append(metal.call("POST", f"projects/{project}/devices", order)["id"])
         options = {
             "kubeconfig": kubeconfig,
             "condition": "bootstrap_complete",
@@ -52,23 +49,21 @@ def test_a_failed_device_ends_the_wait_for_the_cluster(
             "wait_timeout": 4,
             "wait_interval": 1,
         }
-        while call(sandbox, "GET", f"devices/{devices[1]}")["state"] != "failed":
+        while metal.call("GET", f"devices/{devices[1]}")["state"] != "failed":
             time.sleep(0.2)
 
-        patient = run("cluster_wait", {**options, "machines": ["fine.contract.test"]}, sandbox_environment)
+        patient = metal.run("cluster_wait", {**options, "machines": ["fine.contract.test"]})
         assert patient["failure"]["type"] == "WaitTimeout", patient
         assert any(text.startswith("machine fine.contract.test is ") and ", its last event: " in text for text in patient["waiting"])
 
         began = time.monotonic()
-        lost = run(
-            "cluster_wait", {**options, "wait_timeout": 600, "machines": ["fine.contract.test", "lost.contract.test"]}, sandbox_environment
-        )
+        lost = metal.run("cluster_wait", {**options, "wait_timeout": 600, "machines": ["fine.contract.test", "lost.contract.test"]})
         assert lost["failed"]
         assert "lost.contract.test is failed" in lost["msg"]
         assert "fine.contract.test" not in lost["msg"]
         assert time.monotonic() - began < 60
     finally:
-        sandbox.call("DELETE", f"faults/{fault['id']}")
+        metal.sandbox.call("DELETE", f"faults/{fault['id']}")
         for identity in devices:
-            gone = run("metal_device", {"id": identity, "state": "absent", **WAIT}, sandbox_environment)
+            gone = metal.run("metal_device", {"id": identity, "state": "absent", **WAIT})
             assert not gone.get("failed"), gone

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.environment import run
+from tests.contract.environment import Metal
 from tests.contract.scenario import WAIT
 
 OBJECTS: dict[str, dict[str, Any]] = {
@@ -17,15 +17,15 @@ OBJECTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("module", OBJECTS)
-def test_an_object_is_listed(module: str, sandbox_environment: dict[str, str]) -> None:
-    made = run(module, OBJECTS[module], sandbox_environment)
+def test_an_object_is_listed(module: str, metal: Metal) -> None:
+    made = metal.run(module, OBJECTS[module])
     (created,) = (value for value in made.values() if isinstance(value, dict) and "metro" in value)
-    listings = {metro: run(f"{module}_info", {"metro": metro}, sandbox_environment) for metro in ("", "DA", "am")}
-    run(module, {"id": created["id"], "state": "absent"}, sandbox_environment)
+    listings = {metro: metal.run(f"{module}_info", {"metro": metro}) for metro in ("", "DA", "am")}
+    metal.run(module, {"id": created["id"], "state": "absent"})
     assert [created["id"] in str(listings[metro]) for metro in ("", "DA", "am")] == [True, True, False]
 
 
 @pytest.mark.parametrize("module", ["metal_plan_info", "metal_spot_price_info"])
-def test_what_is_offered_is_listed(module: str, sandbox_environment: dict[str, str]) -> None:
-    listings = [run(module, {"metro": metro}, sandbox_environment) for metro in ("", "DA")]
+def test_what_is_offered_is_listed(module: str, metal: Metal) -> None:
+    listings = [metal.run(module, {"metro": metro}) for metro in ("", "DA")]
     assert all(any(isinstance(value, list) and value for value in listing.values()) for listing in listings)

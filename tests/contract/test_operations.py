@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.environment import MODULES, ROOT, call, run
+from tests.contract.environment import MODULES, ROOT, Metal, call
 from tests.contract.scenario import TAGS, WAIT, machine
 
 MINE = {"hostname": "worker-1.contract.metal.test", "ownership_tags": TAGS, **WAIT}
@@ -33,13 +33,13 @@ MOMENTS = [
 
 
 @pytest.fixture
-def device(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[dict[str, Any]]:
-    made = run("metal_device", {**machine(1), "tags": ["kept"], "ownership_tags": TAGS, **WAIT}, sandbox_environment)
+def device(metal: Metal) -> Iterator[dict[str, Any]]:
+    made = metal.run("metal_device", {**machine(1), "tags": ["kept"], "ownership_tags": TAGS, **WAIT})
     assert not made.get("failed"), made
-    sandbox.forget()
+    metal.sandbox.forget()
     yield made["device"]
-    sandbox.call("DELETE", "faults")
-    gone = run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT}, sandbox_environment)
+    metal.sandbox.call("DELETE", "faults")
+    gone = metal.run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT})
     assert not gone.get("failed"), gone
 
 
@@ -60,91 +60,85 @@ def tags(sandbox: RunningSandbox, device: Mapping[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_operation_is_requested_once_and_waited_for(
-    operation: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_an_operation_is_requested_once_and_waited_for(operation: str, device: dict[str, Any], metal: Metal) -> None:
     order = {**MINE, "operation": operation, **WORD}
-    predicted = run("metal_device", {**order, "_ansible_check_mode": True, "_ansible_diff": True}, sandbox_environment)
+    predicted = metal.run("metal_device", {**order, "_ansible_check_mode": True, "_ansible_diff": True})
     assert predicted["changed"]
-    assert writes(sandbox) == []
-    done = run("metal_device", {**order, "_ansible_diff": True}, sandbox_environment)
+    assert writes(metal.sandbox) == []
+    done = metal.run("metal_device", {**order, "_ansible_diff": True})
     assert not done.get("failed"), done
     assert done["diff"] == predicted["diff"]
     assert done["diff"]["after"]["operation"] == f"{operation} window-7"
     assert done["device"]["state"] == "active"
-    newest = call(sandbox, "GET", f"devices/{device['id']}/events")["events"][0]
+    newest = metal.call("GET", f"devices/{device['id']}/events")["events"][0]
     # The service records an event for each end: the module did not return before it.
     assert newest["type"] == ("provisioning.110" if operation == "reinstall" else "power.203")
-    assert writes(sandbox) == ["PUT " + device["id"][:7], "POST actions", "PUT " + device["id"][:7]]
-    assert sorted(tags(sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
+    assert writes(metal.sandbox) == ["PUT " + device["id"][:7], "POST actions", "PUT " + device["id"][:7]]
+    assert sorted(tags(metal.sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
 
-    sandbox.forget()
+    metal.sandbox.forget()
     # The user's tags leave the ownership tag unchanged, and so does the module's result.
     for given in ({}, {"tags": ["kept"]}, {"tags": done["device"]["tags"]}, {"_ansible_check_mode": True}):
-        again = run("metal_device", {**order, **given}, sandbox_environment)
+        again = metal.run("metal_device", {**order, **given})
         assert not again.get("failed"), again
         assert not again["changed"]
-    assert writes(sandbox) == []
-    assert run("metal_device", {**MINE, "tags": ["other"]}, sandbox_environment)["changed"]
-    assert not run("metal_device", order, sandbox_environment)["changed"]
-    assert asked(sandbox, device, operation) == 1
-    assert run("metal_device", {**order, "operation_id": "window-8"}, sandbox_environment)["changed"]
-    assert not run("metal_device", order, sandbox_environment)["changed"]
-    assert asked(sandbox, device, operation) == 2
+    assert writes(metal.sandbox) == []
+    assert metal.run("metal_device", {**MINE, "tags": ["other"]})["changed"]
+    assert not metal.run("metal_device", order)["changed"]
+    assert asked(metal.sandbox, device, operation) == 1
+    assert metal.run("metal_device", {**order, "operation_id": "window-8"})["changed"]
+    assert not metal.run("metal_device", order)["changed"]
+    assert asked(metal.sandbox, device, operation) == 2
 
 
 @pytest.mark.parametrize("fault", FATES)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_an_operation_with_a_lost_answer_runs_exactly_once(
-    moment: tuple[str, str], fault: dict[str, Any], device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
+    moment: tuple[str, str], fault: dict[str, Any], device: dict[str, Any], metal: Metal
 ) -> None:
     operation, number = moment[0], WRITES.index(moment[1])
     order = {**MINE, "operation": operation, **WORD}
-    sandbox.call("POST", "faults", json={"method": "PUT|POST", "path": "/devices/", "times": 1, "skip": number, **fault})
-    done = run("metal_device", order, sandbox_environment)
+    metal.sandbox.call("POST", "faults", json={"method": "PUT|POST", "path": "/devices/", "times": 1, "skip": number, **fault})
+    done = metal.run("metal_device", order)
     assert not done.get("failed"), done
-    assert asked(sandbox, device, operation) == 1
-    assert not run("metal_device", order, sandbox_environment)["changed"]
-    assert asked(sandbox, device, operation) == 1
-    assert sorted(tags(sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
+    assert asked(metal.sandbox, device, operation) == 1
+    assert not metal.run("metal_device", order)["changed"]
+    assert asked(metal.sandbox, device, operation) == 1
+    assert sorted(tags(metal.sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
 
 
-def test_an_operation_whose_answer_is_pending_is_left_to_the_next_run(
-    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_an_operation_whose_answer_is_pending_is_left_to_the_next_run(device: dict[str, Any], metal: Metal) -> None:
     order = {**MINE, "operation": "reinstall", **WORD, "metal_api_timeout": 1}
     # Arrives after the caller has ended, and after the six seconds in which it polls for it.
-    sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 9})
-    unsure = run("metal_device", order, sandbox_environment)
+    metal.sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 9})
+    unsure = metal.run("metal_device", order)
     assert unsure["failed"]
     assert "may still carry it out" in unsure["msg"]
     assert "Run again" in unsure["msg"]
-    assert "ansible-operation-requested=reinstall:window-7:" in str(tags(sandbox, device))
-    wait_until(lambda: asked(sandbox, device, "reinstall") == 1)
-    again = run("metal_device", order, sandbox_environment)
+    assert "ansible-operation-requested=reinstall:window-7:" in str(tags(metal.sandbox, device))
+    wait_until(lambda: asked(metal.sandbox, device, "reinstall") == 1)
+    again = metal.run("metal_device", order)
     assert not again.get("failed"), again
     assert again["changed"]
-    assert asked(sandbox, device, "reinstall") == 1
-    assert not run("metal_device", order, sandbox_environment)["changed"]
+    assert asked(metal.sandbox, device, "reinstall") == 1
+    assert not metal.run("metal_device", order)["changed"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_an_operation_of_a_killed_run_runs_exactly_once(
-    moment: tuple[str, str], when: str, device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_an_operation_of_a_killed_run_runs_exactly_once(moment: tuple[str, str], when: str, device: dict[str, Any], metal: Metal) -> None:
     """``kill -9`` in each of the three writes, before the service has it and after it has done it."""
     operation, number = moment[0], WRITES.index(moment[1])
     order = {**MINE, "operation": operation, **WORD, "description": "mended"}
     fault = {"method": "PUT|POST", "path": "/devices/", "times": 1, "skip": number}
     # A write that is killed before its effect never has one: here no answer comes.
     fault |= {"delay": 2, "cut": "before"} if when == "before" else {"cut": "after"}
-    sandbox.call("POST", "faults", json=fault)
+    metal.sandbox.call("POST", "faults", json=fault)
     process = subprocess.Popen(
         [sys.executable, "-m", f"{MODULES}.metal_device"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        env={**sandbox_environment, "PYTHONPATH": str(ROOT / "collections")},
+        env={**metal.environment, "PYTHONPATH": str(ROOT / "collections")},
         cwd=ROOT,
         text=True,
     )
@@ -152,21 +146,21 @@ def test_an_operation_of_a_killed_run_runs_exactly_once(
     process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": order}))
     process.stdin.close()
     # The fault counts what it meets as it begins; the journal has what is over.
-    wait_until(lambda: sandbox.call("GET", "faults")["faults"][0]["hits"] > number)
+    wait_until(lambda: metal.sandbox.call("GET", "faults")["faults"][0]["hits"] > number)
     if when == "after":
-        wait_until(lambda: any(each["fault"] for each in sandbox.journal()))
+        wait_until(lambda: any(each["fault"] for each in metal.sandbox.journal()))
     process.kill()
     process.wait()
-    sandbox.call("DELETE", "faults")
+    metal.sandbox.call("DELETE", "faults")
 
-    done = run("metal_device", order, sandbox_environment)
+    done = metal.run("metal_device", order)
     assert not done.get("failed"), done
-    assert asked(sandbox, device, operation) == 1
+    assert asked(metal.sandbox, device, operation) == 1
     assert done["device"]["state"] == "active"
     assert done["device"]["description"] == "mended"
-    assert not run("metal_device", order, sandbox_environment)["changed"]
-    assert asked(sandbox, device, operation) == 1
-    assert sorted(tags(sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
+    assert not metal.run("metal_device", order)["changed"]
+    assert asked(metal.sandbox, device, operation) == 1
+    assert sorted(tags(metal.sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
 
 
 def wait_until(true: Callable[[], bool]) -> None:
@@ -176,11 +170,9 @@ def wait_until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_reinstall_changes_attributes_before_it_installs(
-    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_reinstall_changes_attributes_before_it_installs(device: dict[str, Any], metal: Metal) -> None:
     """One task: attributes first, so that what is installed anew finds them; the role is a tag as well."""
-    sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 0.01})
+    metal.sandbox.call("POST", "faults", json={"method": "POST", "path": "/actions$", "times": 1, "delay": 0.01})
     order = {
         "id": device["id"],
         "hostname": "worker-2.contract.metal.test",
@@ -195,40 +187,38 @@ def test_reinstall_changes_attributes_before_it_installs(
         "deprovision_fast": True,
         **WAIT,
     }
-    predicted = run("metal_device", {**order, "_ansible_check_mode": True, "_ansible_diff": True}, sandbox_environment)
-    done = run("metal_device", {**order, "_ansible_diff": True}, sandbox_environment)
+    predicted = metal.run("metal_device", {**order, "_ansible_check_mode": True, "_ansible_diff": True})
+    done = metal.run("metal_device", {**order, "_ansible_diff": True})
     try:
         assert not done.get("failed"), done
         assert done["diff"] == predicted["diff"]
         assert done["diff"]["before"]["operating_system"] == "ubuntu_24_04"
         assert done["device"]["operating_system"] == "debian_12"
         assert done["device"]["addresses"] == device["addresses"]
-        assert writes(sandbox)[1] == "POST actions"
-        real = call(sandbox, "GET", f"devices/{device['id']}")
+        assert writes(metal.sandbox)[1] == "POST actions"
+        real = metal.call("GET", f"devices/{device['id']}")
         assert (real["hostname"], real["userdata"]) == (order["hostname"], order["userdata"])
         assert sorted(real["tags"]) == sorted([TAGS[0], "openshift-role=control-plane", "ansible-operation=reinstall:becomes-worker-2"])
-        assert not run("metal_device", order, sandbox_environment)["changed"]
+        assert not metal.run("metal_device", order)["changed"]
         # Done is done: what differs from now on is drift again.
-        drift = run("metal_device", {**order, "operating_system": "ubuntu_24_04"}, sandbox_environment)
+        drift = metal.run("metal_device", {**order, "operating_system": "ubuntu_24_04"})
         assert "operation_id that was not used before" in drift["msg"]
     finally:
-        run("metal_device", {"id": device["id"], "state": "absent", **WAIT}, sandbox_environment)
+        metal.run("metal_device", {"id": device["id"], "state": "absent", **WAIT})
 
 
-def test_a_new_device_needs_no_operation(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
+def test_a_new_device_needs_no_operation(metal: Metal) -> None:
     order = {**machine(1), "ownership_tags": TAGS, "operation": "reinstall", **WORD, **WAIT}
-    rescued = run("metal_device", {**order, "operation": "rescue"}, sandbox_environment)
+    rescued = metal.run("metal_device", {**order, "operation": "rescue"})
     assert "operation=rescue needs an existing device" in rescued["msg"]
-    made = run("metal_device", order, sandbox_environment)
+    made = metal.run("metal_device", order)
     assert not made.get("failed"), made
-    assert writes(sandbox) == ["POST devices"]
-    assert not run("metal_device", order, sandbox_environment)["changed"]
-    run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT}, sandbox_environment)
+    assert writes(metal.sandbox) == ["POST devices"]
+    assert not metal.run("metal_device", order)["changed"]
+    metal.run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT})
 
 
-def test_contradicting_operation_options_are_an_error(
-    device: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_contradicting_operation_options_are_an_error(device: dict[str, Any], metal: Metal) -> None:
     for given, text in (
         ({"operation": "reboot"}, "operation_id"),
         ({"operation": "reboot", "operation_id": "two words"}, "no blanks"),
@@ -236,9 +226,9 @@ def test_contradicting_operation_options_are_an_error(
         ({"operation": "reboot", **WORD, "power_state": "off"}, "mutually exclusive"),
         ({"preserve_data": True}, "operation"),
     ):
-        assert text in run("metal_device", {**MINE, **given}, sandbox_environment)["msg"]
-    assert writes(sandbox) == []
-    run("metal_device", {**MINE, "power_state": "off"}, sandbox_environment)
+        assert text in metal.run("metal_device", {**MINE, **given})["msg"]
+    assert writes(metal.sandbox) == []
+    metal.run("metal_device", {**MINE, "power_state": "off"})
     for check in (True, False):
-        off = run("metal_device", {**MINE, "operation": "reboot", **WORD, "_ansible_check_mode": check}, sandbox_environment)
+        off = metal.run("metal_device", {**MINE, "operation": "reboot", **WORD, "_ansible_check_mode": check})
         assert "it is powered off" in off["msg"]

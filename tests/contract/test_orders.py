@@ -9,14 +9,12 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.environment import call, laid, run
+from tests.contract.environment import Metal, call, laid, run
 from tests.contract.scenario import TAGS, WAIT, Scenario, machine
-from tests.contract.scenarios import SCENARIOS, devices_of_contract
+from tests.contract.scenarios import SCENARIOS
 
 ROOT = Path(__file__).resolve().parents[2]
 CONNECTION = ("METAL_API_URL", "METAL_AUTH_TOKEN", "METAL_PROJECT_ID")
-
-DELETE_ALL = {"ownership_tags": TAGS, "all_owned": True, "state": "absent", **WAIT}
 
 
 def world(sandbox: RunningSandbox, scenario: Scenario) -> list[dict[str, Any]]:
@@ -30,47 +28,21 @@ def by_module(name: str) -> Scenario:
 
 @pytest.mark.parametrize("cut", ["after", "body"])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.title)
-def test_an_order_with_a_lost_answer_is_not_repeated(
-    scenario: Scenario, cut: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    with laid(scenario, sandbox, sandbox_environment) as ready:
+def test_an_order_with_a_lost_answer_is_not_repeated(scenario: Scenario, cut: str, metal: Metal) -> None:
+    with laid(scenario, metal.sandbox, metal.environment) as ready:
         # The state of a scenario that cannot delete its resource is compared with the one before it.
-        before = ready.view(world(sandbox, ready))
-        sandbox.call("POST", "faults", json={"method": "POST", "path": f"/{ready.order_path}$", "cut": cut, "times": 1})
-        result = run(ready.module, ready.create, sandbox_environment)
+        before = ready.view(world(metal.sandbox, ready))
+        metal.sandbox.call("POST", "faults", json={"method": "POST", "path": f"/{ready.order_path}$", "cut": cut, "times": 1})
+        result = metal.run(ready.module, ready.create)
         assert not result.get("failed"), result
         assert result["changed"]
-        orders = [each for each in sandbox.journal() if each["method"] == "POST" and each["path"].endswith(ready.order_path)]
+        orders = [each for each in metal.sandbox.journal() if each["method"] == "POST" and each["path"].endswith(ready.order_path)]
         assert len(orders) == len(ready.create.get("machines", [None] * ready.orders))
-        assert ready.view(world(sandbox, ready)) != before  # fails when there are two of anything
-        assert not run(ready.module, ready.create, sandbox_environment)["changed"]
+        assert ready.view(world(metal.sandbox, ready)) != before  # fails when there are two of anything
+        assert not metal.run(ready.module, ready.create)["changed"]
         if ready.absent is not None:
-            run(ready.module, ready.absent, sandbox_environment)
-            assert ready.view(world(sandbox, ready)) == {} == before
-
-
-@pytest.mark.parametrize("fault", [{"cut": "before"}, {"status": 502, "body": "<html>", "headers": {"Content-Type": "text/html"}}])
-def test_an_order_that_did_not_arrive_is_retried(
-    fault: dict[str, Any], sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    sandbox.call("POST", "faults", json={"method": "POST", "path": "/devices$", "times": 1, **fault})
-    result = run("metal_device_set", {"ownership_tags": TAGS, "machines": [machine(1), machine(2)], **WAIT}, sandbox_environment)
-    assert not result.get("failed"), result
-    assert len(devices_of_contract(world(sandbox, by_module("metal_device_set")))) == 2
-    run("metal_device_set", DELETE_ALL, sandbox_environment)
-
-
-def test_one_failed_device_does_not_hide_the_others(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    sandbox.call("POST", "faults", json={"hostname": "worker-2"})
-    machines = [machine(1), machine(2), machine(3)]
-    result = run("metal_device_set", {"ownership_tags": TAGS, "machines": machines, **WAIT}, sandbox_environment)
-    assert result["failed"]
-    assert result["msg"].startswith(
-        "1 of 3 devices are not in the desired state: worker-2.contract.metal.test: Device worker-2.contract.metal.test"
-    )
-    devices = run("metal_device_info", {"tags": TAGS}, sandbox_environment)["devices"]
-    assert [device["state"] for device in devices if "worker-2" not in device["hostname"]] == ["active", "active"]
-    run("metal_device_set", DELETE_ALL, sandbox_environment)
+            metal.run(ready.module, ready.absent)
+            assert ready.view(world(metal.sandbox, ready)) == {} == before
 
 
 ORDER = {"ownership_tags": TAGS, "machines": [machine(1), machine(2)], **WAIT, "metal_api_retries": 1}
@@ -85,10 +57,8 @@ BAD_INPUT: dict[str, tuple[dict[str, Any], dict[str, str], list[str]]] = {
     "no-api": ({"metal_api_url": "http://127.0.0.1:1/metal/v1"}, {}, ["no connection to http://127.0.0.1:1", "metal_api_url"]),
     "no-address": ({"metal_api_url": "127.0.0.1"}, {}, ["metal_api_url must be an address"]),
     "unknown-plan": ({"machines": [machine(1, plan="c9.huge.x86")]}, {}, ["c9.huge.x86"]),
-    "unknown-metro": ({"machines": [machine(1, metro="xx")]}, {}, ["xx"]),
-    "twice": ({"machines": [machine(1), machine(1)]}, {}, ["worker-1.contract.metal.test is listed 2 times"]),
     "bare": ({"machines": [{"hostname": "worker-1.contract.metal.test"}]}, {}, ["plan and operating_system and metro"]),
-    "no-tags": ({"ownership_tags": []}, {}, ["ownership_tags must have at least one tag"]),
+    "unknown-metro": ({"machines": [machine(1, metro="xx")]}, {}, ["xx"]),
 }
 
 
@@ -97,10 +67,9 @@ def test_invalid_options_are_one_error_and_order_nothing(
     options: dict[str, Any],
     environment: dict[str, str],
     texts: list[str],
-    sandbox: RunningSandbox,
-    sandbox_environment: dict[str, str],
+    metal: Metal,
 ) -> None:
-    result = run("metal_device_set", {**ORDER, **options}, {**sandbox_environment, **environment})
+    result = run("metal_device_set", {**ORDER, **options}, {**metal.environment, **environment})
     assert result["failed"]
     for text in texts:
         assert text in result["msg"]
@@ -108,16 +77,5 @@ def test_invalid_options_are_one_error_and_order_nothing(
     assert not result["changed"]
     assert "wrong-token" not in json.dumps(result)
     assert not [
-        each for each in sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices") and each["status"] < 400
+        each for each in metal.sandbox.journal() if each["method"] == "POST" and each["path"].endswith("/devices") and each["status"] < 400
     ]
-
-
-def test_a_metro_without_capacity_fails_before_any_order(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
-    try:
-        result = run("metal_device_set", ORDER, sandbox_environment)
-    finally:
-        sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
-    assert "Nothing was ordered" in result["msg"]
-    assert "metro da has no capacity for 2 servers of plan c3.small.x86" in result["msg"]
-    assert not devices_of_contract(world(sandbox, by_module("metal_device_set")))

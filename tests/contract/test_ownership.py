@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.contract.environment import run
+from tests.contract.environment import Metal
 from tests.contract.scenario import TAGS, WAIT
 
 OWNER = TAGS[:1]
@@ -30,25 +30,25 @@ KINDS = [
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.module)
-def kind(request: pytest.FixtureRequest, sandbox_environment: dict[str, str]) -> Iterator[Kind]:
+def kind(request: pytest.FixtureRequest, metal: Metal) -> Iterator[Kind]:
     yield request.param
-    found = run(f"{request.param.module}_info", {}, sandbox_environment)[f"{request.param.result}s"]
+    found = metal.run(f"{request.param.module}_info", {})[f"{request.param.result}s"]
     for each in found:
         if set(OWNER) <= set(each["tags"]):
-            run(request.param.module, {"id": each["id"], "state": "absent"}, sandbox_environment)
+            metal.run(request.param.module, {"id": each["id"], "state": "absent"})
 
 
-def test_other_tags_of_a_task_change_the_owned_object(kind: Kind, sandbox_environment: dict[str, str]) -> None:
+def test_other_tags_of_a_task_change_the_owned_object(kind: Kind, metal: Metal) -> None:
     options = {**kind.options, "ownership_tags": OWNER}
-    made = run(kind.module, {**options, "tags": [*OWNER, "a"]}, sandbox_environment)
-    changed = run(kind.module, {**options, "tags": [*OWNER, "b"]}, sandbox_environment)
+    made = metal.run(kind.module, {**options, "tags": [*OWNER, "a"]})
+    changed = metal.run(kind.module, {**options, "tags": [*OWNER, "b"]})
     assert changed[kind.result]["id"] == made[kind.result]["id"], changed
     assert changed[kind.result]["tags"] == ["b", *OWNER]
-    assert not run(kind.module, {**options, "tags": [*OWNER, "b"]}, sandbox_environment)["changed"]
+    assert not metal.run(kind.module, {**options, "tags": [*OWNER, "b"]})["changed"]
 
 
-def test_an_object_of_another_owner_is_neither_deleted_nor_taken(kind: Kind, sandbox_environment: dict[str, str]) -> None:
-    made = run(kind.module, {**kind.options, "tags": OWNER}, sandbox_environment)[kind.result]
-    refused = run(kind.module, {"id": made["id"], "ownership_tags": OTHER_OWNER, "state": "absent"}, sandbox_environment)
+def test_an_object_of_another_owner_is_neither_deleted_nor_taken(kind: Kind, metal: Metal) -> None:
+    made = metal.run(kind.module, {**kind.options, "tags": OWNER})[kind.result]
+    refused = metal.run(kind.module, {"id": made["id"], "ownership_tags": OTHER_OWNER, "state": "absent"})
     assert f"does not have the tags {OTHER_OWNER[0]}" in refused["msg"]
-    assert not run(kind.module, {"id": made["id"], "tags": OWNER}, sandbox_environment)["changed"]
+    assert not metal.run(kind.module, {"id": made["id"], "tags": OWNER})["changed"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import RunningSandbox, is_write
-from tests.contract.environment import call, run
+from tests.contract.environment import Metal, call, run
 
 NONE: dict[str, Any] = {"vlan_ids": [], "native_vlan_id": ""}
 BOTH: dict[str, Any] = {"vlan_ids": ["1131", "1132"], "native_vlan_id": ""}
@@ -58,14 +58,12 @@ def ports(sandbox: RunningSandbox, device: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("target", TYPES)
 @pytest.mark.parametrize("source", TYPES)
-def test_a_device_changes_from_one_network_type_to_another(
-    source: str, target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    bring(device, source, sandbox_environment)
-    changed = any(result["changed"] for result in bring(device, target, sandbox_environment))
+def test_a_device_changes_from_one_network_type_to_another(source: str, target: str, device: str, metal: Metal) -> None:
+    bring(device, source, metal.environment)
+    changed = any(result["changed"] for result in bring(device, target, metal.environment))
     assert changed == (source != target)
 
-    found = ports(sandbox, device)
+    found = ports(metal.sandbox, device)
     assert found["bond0"]["network_type"] == target
     for name, options in TYPES[target].items():
         native = found[name]["native_virtual_network"]
@@ -73,35 +71,31 @@ def test_a_device_changes_from_one_network_type_to_another(
         assert (str(native["vxlan"]) if native else "") == options["native_vlan_id"]
         assert found[name]["data"]["bonded"] == options["bonded"]
 
-    sandbox.forget()
-    assert not any(result["changed"] for result in bring(device, target, sandbox_environment))
-    assert not [each for each in sandbox.journal() if is_write(each)]
+    metal.sandbox.forget()
+    assert not any(result["changed"] for result in bring(device, target, metal.environment))
+    assert not [each for each in metal.sandbox.journal() if is_write(each)]
 
 
-def test_a_layer3_bond_disbonded_by_another_client_is_bonded_again(
-    device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
-    bring(device, "layer3", sandbox_environment)
+def test_a_layer3_bond_disbonded_by_another_client_is_bonded_again(device: str, metal: Metal) -> None:
+    bring(device, "layer3", metal.environment)
     # Both terraform-provider-equinix and equinix.cloud do it like this on their way to layer 2.
-    call(sandbox, "POST", f"ports/{ports(sandbox, device)['bond0']['id']}/disbond")
-    assert any(result["changed"] for result in bring(device, "layer2-bonded", sandbox_environment))
-    assert ports(sandbox, device)["bond0"]["network_type"] == "layer2-bonded"
-    bring(device, "layer3", sandbox_environment)
-    call(sandbox, "POST", f"ports/{ports(sandbox, device)['bond0']['id']}/disbond")
-    bring(device, "layer3", sandbox_environment)
-    assert ports(sandbox, device)["bond0"]["network_type"] == "layer3"
+    metal.call("POST", f"ports/{ports(metal.sandbox, device)['bond0']['id']}/disbond")
+    assert any(result["changed"] for result in bring(device, "layer2-bonded", metal.environment))
+    assert ports(metal.sandbox, device)["bond0"]["network_type"] == "layer2-bonded"
+    bring(device, "layer3", metal.environment)
+    metal.call("POST", f"ports/{ports(metal.sandbox, device)['bond0']['id']}/disbond")
+    bring(device, "layer3", metal.environment)
+    assert ports(metal.sandbox, device)["bond0"]["network_type"] == "layer3"
 
 
 @pytest.mark.parametrize("target", TYPES)
-def test_a_bond_disbonded_with_its_vlans_by_another_client_is_converted(
-    target: str, device: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]
-) -> None:
+def test_a_bond_disbonded_with_its_vlans_by_another_client_is_converted(target: str, device: str, metal: Metal) -> None:
     """packet-python leaves the VLANs on the bond when it takes it apart, and the service keeps them there."""
-    bring(device, "hybrid-bonded", sandbox_environment)
-    bond = f"ports/{ports(sandbox, device)['bond0']['id']}"
-    call(sandbox, "POST", f"{bond}/convert/layer-2")
-    call(sandbox, "POST", f"{bond}/disbond")
-    assert len(ports(sandbox, device)["bond0"]["virtual_networks"]) == 2
-    bring(device, target, sandbox_environment)
-    assert ports(sandbox, device)["bond0"]["network_type"] == target
-    assert not any(result["changed"] for result in bring(device, target, sandbox_environment))
+    bring(device, "hybrid-bonded", metal.environment)
+    bond = f"ports/{ports(metal.sandbox, device)['bond0']['id']}"
+    metal.call("POST", f"{bond}/convert/layer-2")
+    metal.call("POST", f"{bond}/disbond")
+    assert len(ports(metal.sandbox, device)["bond0"]["virtual_networks"]) == 2
+    bring(device, target, metal.environment)
+    assert ports(metal.sandbox, device)["bond0"]["network_type"] == target
+    assert not any(result["changed"] for result in bring(device, target, metal.environment))

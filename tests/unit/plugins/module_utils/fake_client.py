@@ -8,10 +8,16 @@ from typing import Any
 
 import requests
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import Options
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
 
 LIST_NAMES = {"ips": "ip_addresses", "neighbors": "bgp_neighbors", "sessions": "bgp_sessions"}
 """The key of a list in its answer, where it is not the last part of the path."""
+
+
+def options_of(options: Options, **given: Any) -> dict[str, Any]:
+    """Return the options of a module as Ansible gives them: those given, and the defaults of the others; in the project p."""
+    return {"project_id": "p", **{name: option.get("default") for name, option in options.argument_spec.items()}, **given}
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure of the test

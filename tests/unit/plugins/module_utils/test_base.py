@@ -11,7 +11,18 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, together
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import Waiter, WaitTimeout, clock
 
-from .fake_metal import Time
+
+class Time:
+    """A clock that moves only when it is slept on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
 
 def ticks(timeout: float, interval: float, work: float = 0) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,24 +19,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ssh_
     SshKey,
     normal_key,
 )
-from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
-
-
-class Lists:
-    """A client that only has lists, by the keys of their answers."""
-
-    def __init__(self, **lists: list[dict[str, Any]]) -> None:
-        self._lists = lists
-        self.paths: list[str] = []
-
-    def read_list(self, path: str, key: str, *, doing: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        self.paths.append(path)
-        return self._lists[key]
-
-
-def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
-    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}, **given}
-
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused, options_of
 
 PROJECTS: list[dict[str, Any]] = [
     {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}, "devices": [{"href": "/devices/d1"}]},
@@ -48,8 +30,7 @@ PROJECTS: list[dict[str, Any]] = [
 
 
 def project(**given: Any) -> Project:
-    client = Lists(projects=PROJECTS)
-    return Project(client, options(PROJECT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    return Project(FakeClient({"projects": PROJECTS}), options_of(PROJECT_OPTIONS, **given))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +65,7 @@ KEYS: list[dict[str, Any]] = [
 
 
 def ssh_key(**given: Any) -> SshKey:
-    return SshKey(Lists(ssh_keys=KEYS), options(SSH_KEY_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    return SshKey(FakeClient({"projects/p/ssh-keys": KEYS}), options_of(SSH_KEY_OPTIONS, **given))
 
 
 @pytest.mark.parametrize(
@@ -139,17 +120,17 @@ EVENTS: list[dict[str, Any]] = [
     ],
 )
 def test_events_are_returned_in_chronological_order(given: dict[str, Any], ids: list[str], path: str) -> None:
-    client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "ab"}])
-    result = find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, **given))  # type: ignore[arg-type]  # a client in all that is used
+    devices = [{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "ab"}]
+    client = FakeClient({path: EVENTS, "projects/p/devices": devices})
+    result = find_events(client, options_of(DEVICE_EVENT_OPTIONS, **given))
     assert [event["id"] for event in result["events"]] == ids
-    assert client.paths[-1] == path
 
 
 def test_events_of_an_unknown_or_ambiguous_name_are_an_error() -> None:
-    client = Lists(events=EVENTS, devices=[{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}])
+    client = FakeClient({"projects/p/devices": [{"id": "d7", "hostname": "a"}, {"id": "d8", "hostname": "a"}]})
     for name, result in (("a", "2 devices have the hostname a: d7, d8"), ("b", "no devices have the hostname b")):
         with pytest.raises(CollectionError, match=result):
-            find_events(client, options(DEVICE_EVENT_OPTIONS.argument_spec, hostname=name))  # type: ignore[arg-type]  # a client in all that is used
+            find_events(client, options_of(DEVICE_EVENT_OPTIONS, hostname=name))
 
 
 def test_a_malformed_event_is_returned_without_its_malformed_parts() -> None:
@@ -162,9 +143,9 @@ CONTENTS = {"virtual-networks": [{"id": "v1"}, {"id": "v2"}], "ssh-keys": [{"id"
 def test_the_contents_of_a_project_are_counted_by_kind() -> None:
     """A service without VRFs, reservations or a spot market answers 404, which is no content."""
     client = FakeClient({"projects/p": {"id": "p", "name": "demo"}, **{f"projects/p/{path}": listed for path, listed in CONTENTS.items()}})
-    found = find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec, with_contents=True))
+    found = find_projects(client, options_of(PROJECT_INFO_OPTIONS, with_contents=True))
     assert found["contents"] == ["2 VLANs", "1 SSH key"]
-    assert "contents" not in find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec))
+    assert "contents" not in find_projects(client, options_of(PROJECT_INFO_OPTIONS))
     (blocks,) = {params["types"] for _method, path, _body, params in client.requests if path == "projects/p/ips"}
     assert "private_ipv4" not in blocks
 
@@ -180,4 +161,4 @@ def test_contents_that_cannot_be_read_are_an_error() -> None:
 
     client = Forbidding({"projects/p": {"id": "p", "name": "demo"}})
     with pytest.raises(CollectionError, match="not authorized"):
-        find_projects(client, options(PROJECT_INFO_OPTIONS.argument_spec, with_contents=True))
+        find_projects(client, options_of(PROJECT_INFO_OPTIONS, with_contents=True))

@@ -1,4 +1,4 @@
-"""One device: what is public of it, how it compares, and its life."""
+"""One device: what is public of it, how it compares, and which of two is used. Its life: tests/contract."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.doc_fragments._device import ModuleDocFragment
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import (
     AT_CREATION_ONLY,
     DEVICE_OPTIONS,
@@ -20,37 +19,14 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.d
     desired_attributes,
     device_result,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.lifecycle import Lifecycle
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.objects import normal_data, normal_time
 from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 
-from .fake_metal import PROJECT, BareModule, FakeMetal
+from .fake_client import FakeClient, Refused
 
 NAME = "worker-0.demo.metal.test"
 NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "RECHECK_AFTER_LOST_ANSWER", (0.0, 0.0))
-
-
-def attempt(metal: FakeMetal, **given: Any) -> tuple[dict[str, Any], CollectionError | None]:
-    module = BareModule(OPTIONS, given, metal)
-    warnings: list[str] = []
-    try:
-        device = Device(metal, module.params, warnings.append, project_given="project_id" in given)
-        module.converge(lambda: device)
-    except CollectionError as error:
-        return module.result, error
-    return module.result, None
-
-
-def converge(metal: FakeMetal, **given: Any) -> dict[str, Any]:
-    result, error = attempt(metal, **given)
-    if error is not None:
-        raise error
-    return result
 
 
 # --- facts --------------------------------------------------------------------------------------------------------------------
@@ -210,115 +186,6 @@ def test_all_missing_options_of_a_new_device_are_reported(given: Mapping[str, An
     assert all(text in problem for text, problem in zip(texts, problems, strict=True))
 
 
-# --- life ---------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_failed_device_is_an_error_at_once_that_names_the_last_event() -> None:
-    metal = FakeMetal()
-    metal.fails.add(NAME)
-    result, error = attempt(metal, **NEW)
-    assert error is not None
-    assert "'Disk not found'" in error.message
-    assert result["changed"]
-    _result, error = attempt(metal, **NEW)
-    assert error is not None
-    assert "Delete it (state=absent)" in error.message
-    assert len([call for call in metal.changes if call.startswith("POST")]) == 1
-
-
-def test_a_device_taken_back_is_an_error_and_not_ordered_again() -> None:
-    metal = FakeMetal()
-    metal.vanishes.add(NAME)
-    _result, error = attempt(metal, **NEW)
-    assert error is not None
-    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
-    assert len(metal.changes) == 1
-
-
-def test_an_unknown_id_is_an_error_and_no_reason_to_create() -> None:
-    _result, error = attempt(FakeMetal(), **{**NEW, "id": "unknown"})
-    assert error is not None
-    assert "leave id out" in error.message
-    assert not converge(FakeMetal(), id="unknown", state="absent")["changed"]
-
-
-def test_a_foreign_device_is_not_changed_by_its_id() -> None:
-    metal = FakeMetal()
-    device = metal.add(NAME)
-    for state in ("present", "absent"):
-        _result, error = attempt(metal, id=device["id"], ownership_tags=["own=1"], state=state, description="mine")
-        assert error is not None
-        assert "does not have the tags own=1" in error.message
-    assert not metal.changes
-
-
-def test_a_spot_instance_becomes_an_ordinary_one_and_not_the_other_way_round() -> None:
-    metal = FakeMetal()
-    device = metal.add(NAME, spot_instance=True, spot_price_max=1.5)
-    assert not converge(metal, hostname=NAME, spot_instance=True, spot_price_max=1.5)["changed"]
-    assert converge(metal, hostname=NAME, spot_instance=False)["changed"]
-    assert device["spot_instance"] is False
-    _result, error = attempt(metal, hostname=NAME, spot_instance=True, spot_price_max=2)
-    assert error is not None
-    assert set(error.details["fixed"]) == {"spot_instance", "spot_price_max"}
-    assert metal.changes == ["PUT devices/id-1 ['spot_instance']"]
-
-
-def test_no_tags_are_sent_while_the_ownership_tags_are_unknown() -> None:
-    for malformed in ({"tags": None}, {"tags": "a"}):
-        metal = FakeMetal()
-        metal.add(NAME, **malformed)
-        for given in ({"tags": ["b"]}, {"operation": "reinstall", "operation_id": "w"}):
-            _result, error = attempt(metal, hostname=NAME, **given)
-            assert error is not None
-            assert "the API returned no current tags" in error.message
-        assert not metal.changes
-
-
-def test_the_users_tags_keep_ownership_tags() -> None:
-    metal = FakeMetal()
-    done, asked = "ansible-operation=reboot:w", "ansible-operation-requested=reinstall:v:e1"
-    device = metal.add(NAME, tags=["a", done, asked])
-    assert not converge(metal, hostname=NAME, tags=["a"])["changed"]
-    result = converge(metal, hostname=NAME, tags=["b", "ansible-operation=reboot:of-another"])
-    assert device["tags"] == ["b", done, asked]
-    assert result["diff"]["after"] == {"hostname": NAME, "tags": ["b"]}
-    assert not converge(metal, hostname=NAME, operation="reboot", operation_id="w", wait=False)["changed"]
-
-
-@pytest.mark.parametrize(
-    ("has", "given", "sent"),
-    [
-        ("custom_ipxe", {}, {"ipxe_script_url": "http://b"}),
-        ("ubuntu_24_04", {"operating_system": "custom_ipxe"}, {"operating_system": "custom_ipxe", "ipxe_script_url": "http://b"}),
-        ("custom_ipxe", {"operating_system": "debian_12"}, {"operating_system": "debian_12"}),
-        ("ubuntu_24_04", {"preserve_data": False, "deprovision_fast": True}, {"preserve_data": False, "deprovision_fast": True}),
-    ],
-)
-def test_a_reinstall_uses_the_given_options(has: str, given: dict[str, Any], sent: dict[str, Any]) -> None:
-    metal = FakeMetal()
-    device = metal.add(
-        NAME, tags=["openshift-cluster=a", "openshift-role=bootstrap"], operating_system={"slug": has}, ipxe_script_url="http://a"
-    )
-    given = {"ipxe_script_url": "http://b", "userdata": "{}", "operation": "reinstall", "operation_id": "becomes-a-worker", **given}
-    becomes = {"hostname": "worker-9", "tags": ["openshift-role=worker"], "ownership_tags": ["openshift-cluster=a"]}
-    attempt(metal, id=device["id"], **becomes, **given, wait=False)
-    assert metal.changes == ["PUT devices/id-1 worker-9", "POST devices/id-1/actions reinstall", "PUT devices/id-1 ['tags']"]
-    assert metal.asked == [{"type": "reinstall", **sent}]
-    assert (device["userdata"], device["ipxe_script_url"]) == ("{}", "http://b")
-    assert device["tags"] == ["openshift-cluster=a", "openshift-role=worker", "ansible-operation=reinstall:becomes-a-worker"]
-
-
-def test_a_state_without_events_is_not_guessed() -> None:
-    metal = FakeMetal()
-    metal.add(NAME, tags=["ansible-operation-requested=reinstall:w:long-gone"])
-    _result, error = attempt(metal, hostname=NAME, operation="reinstall", operation_id="w")
-    assert error is not None
-    assert "the API does not list event long-gone" in error.message
-    assert not metal.changes
-    assert converge(metal, hostname=NAME, operation="reinstall", operation_id="another", wait=False)["changed"]
-
-
 def test_every_option_is_compared_or_used_at_creation_only() -> None:
     """A new option of a create has to have its place in a comparison, or to say that it has none."""
     compared = set(comparable_attributes({}, {}))
@@ -330,149 +197,82 @@ def test_every_option_is_compared_or_used_at_creation_only() -> None:
         assert "Only used during creation" in str(result[name]["description"]), name
 
 
-def test_check_mode_reports_the_next_step_for_impossible_changes() -> None:
-    metal = FakeMetal(read_only=True)
-    metal.add(NAME, locked=True)
-    _result, error = attempt(metal, hostname=NAME, state="absent")
-    assert error is not None
-    assert "locked=false" in error.message
-    _result, error = attempt(metal, hostname=NAME, plan="c3.medium.x86")
-    assert error is not None
-    assert error.details["fixed"] == {"plan": {"current": "c3.small.x86", "desired": "c3.medium.x86"}}
-
-
-def test_a_device_still_provisioning_is_deleted_when_that_is_over() -> None:
-    metal = FakeMetal()
-    metal.add(NAME, state="queued")
-    _result, error = attempt(metal, hostname=NAME, state="absent", wait=False)
-    assert error is not None
-    assert "Use wait=true" in error.message
-    metal.devices["id-1"]["state"] = "active"
-    assert converge(metal, hostname=NAME, state="absent")["changed"]
-    assert not metal.devices
-
-
-def test_a_device_that_vanished_is_never_ordered_again() -> None:
-    metal = FakeMetal()
-    metal.vanishes.add(NAME)
-    result, error = attempt(metal, **NEW)
-    assert result["changed"]
-    assert error is not None
-    assert "Equinix Metal deletes devices whose provisioning fails" in error.message
-    assert len(metal.changes) == 1
-
-
-@pytest.mark.parametrize("check", [False, True], ids=["", "check"])
-def test_a_termination_time_is_removed(check: bool) -> None:
-    metal = FakeMetal(read_only=check)
-    device = metal.add(NAME, termination_time="2099-01-01T00:00:00Z")
-    result = converge(metal, id=device["id"], termination_time="")
-    assert result["changed"]
-    assert result["diff"]["before"] == {"termination_time": "2099-01-01T00:00:00Z"}
-    assert result["diff"]["after"] == {"termination_time": ""}
-    assert result["device"]["termination_time"] is None
-    if not check:
-        assert device["termination_time"] is None
-        assert not converge(metal, id=device["id"], termination_time="")["changed"]
-
-
-def test_another_is_ordered_only_when_the_one_before_is_deleting() -> None:
-    metal = FakeMetal()
-    metal.add(NAME, plan={"slug": "m3.small.x86"})
-    metal.ignored = 3
-    given = {**NEW, "on_drift": "replace"}
-    _result, error = attempt(metal, **given, wait=False)
-    assert error is not None
-    assert "the API accepted the request twice, but the object still exists" in error.message
-    assert [device["plan"]["slug"] for device in metal.devices.values()] == ["m3.small.x86"]
-    assert converge(metal, **given)["changed"]
-    assert [device["plan"]["slug"] for device in metal.devices.values() if device["state"] != "deprovisioning"] == ["c3.small.x86"]
-
-
-# --- two runs at the same moment ----------------------------------------------------------------------------------------------
+# --- two runs at the same moment: the older of two devices is used. With modules: tests/contract/test_cluster_lock.py -----------------
 
 OWN = ["openshift-cluster=demo.metal.test"]
 
 
-class Rival(FakeMetal):
-    """Another run orders a device of the same name while ours is being ordered: ``offset`` seconds before or after it."""
+class Ordering(FakeClient):
+    """A service that returns an order as the device ``new``, and deletes no device that is ``provisioning``."""
 
-    def __init__(self, offset: int, **fields: Any) -> None:
-        super().__init__()
-        self._offset = offset
-        self._fields = fields
+    provisioning = False
 
-    def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        own = super()._effect(path, body)
-        if path.endswith("/devices") and len(self.devices) == 1:
-            created = f"2026-01-01T00:00:{30 + self._offset:02}Z"
-            own["created_at"] = "2026-01-01T00:00:30Z"
-            rival = self.add(NAME, **{"state": "queued", "tags": OWN, "created_at": created, **self._fields})
-            self.rival = rival["id"]
-        return own
+    def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
+        if method == "DELETE" and self.provisioning:
+            raise Refused(422, "Cannot delete a device while it is provisioning")
+        return super().answer(method, path, body, params)
+
+
+def listed(identity: str, second: int, **fields: Any) -> dict[str, Any]:
+    places = {"plan": {"slug": "c3.small.x86"}, "metro": {"code": "da"}, "operating_system": {"slug": "ubuntu_24_04"}}
+    common = {"hostname": NAME, "tags": OWN, "state": "active", "created_at": f"2026-01-01T00:00:{second:02}Z"}
+    return {"id": identity, **common, **places, **fields}
+
+
+def ordered(client: Ordering) -> Lifecycle:
+    """The lifecycle of a device that this run has just ordered as ``new``."""
+    options = {**dict.fromkeys(OPTIONS.argument_spec), **NEW, "ownership_tags": OWN, "state": "present", "project_id": "p", "wait": True}
+    lifecycle = Lifecycle(Device(client, options), lambda _warning: None)
+    lifecycle.plan(None, "fail")
+    lifecycle.step(None)
+    return lifecycle
+
+
+def listing(*devices: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {device["id"]: device for device in devices}
 
 
 def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes_and_the_older_is_used() -> None:
-    metal = Rival(-5)
-    result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == metal.rival
-    assert result["duplicates"] == [{"id": "id-1", "kept": metal.rival}]
-    assert result["changed"]
-    assert {device["id"]: device["state"] for device in metal.devices.values() if device["state"] != "deprovisioning"} == {
-        metal.rival: "active"
-    }
+    client = Ordering()
+    lifecycle = ordered(client)
+    assert lifecycle.step(listing(listed("new", 30), listed("rival", 25))) == []
+    assert (lifecycle.found or {})["id"] == "rival"
+    assert lifecycle.duplicates == [{"id": "new", "kept": "rival"}]
+    assert [(method, path) for method, path, _body in client.writes] == [("POST", "projects/p/devices"), ("DELETE", "devices/new")]
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"tags": ["openshift-cluster=other.metal.test"]}, {"tags": []}, {"state": "failed"}, {"state": "deprovisioning"}, {"hostname": "x"}],
+    [
+        {"tags": ["openshift-cluster=other.metal.test"]},
+        {"tags": []},
+        {"state": "failed"},
+        {"state": "deprovisioning"},
+        {"hostname": "x"},
+        {"created_at": "2026-01-01T00:00:31Z"},
+        {"id": "newer", "created_at": "2026-01-01T00:00:30Z"},
+    ],
     ids=str,
 )
-def test_no_device_is_deleted_for_a_failed_one(fields: dict[str, Any]) -> None:
-    class Other(Rival):
-        def _effect(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-            own = super()._effect(path, body)
-            self.devices[self.rival].update(fields)
-            return own
-
-    metal = Other(-5)
-    result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == "id-1"
-    assert not [call for call in metal.changes if call.startswith("DELETE")]
-
-
-def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
-    class Failing(Rival):
-        """The rival's provisioning fails at the third poll, ours takes longer."""
-
-        polls = 0
-
-        def _move(self, seen: str | None = None) -> None:
-            self.polls += len(self.devices) > 1
-            for device in self.devices.values():
-                rival = device["id"] == self.rival
-                device["state"] = "queued" if self.polls < 3 else "failed" if rival else "provisioning" if self.polls < 6 else "active"
-
-    metal = Failing(-5)
-    result = converge(metal, **NEW, ownership_tags=OWN)
-    assert (result["device"]["id"], result["device"]["state"]) == ("id-1", "active")
-    assert "duplicates" not in result
+def test_no_device_is_deleted_for_one_that_is_no_older_device_of_its_name(fields: dict[str, Any]) -> None:
+    client = Ordering()
+    lifecycle = ordered(client)
+    assert lifecycle.step(listing(listed("new", 30), {**listed("rival", 25), **fields})) == []
+    assert (lifecycle.found or {})["id"] == "new"
+    assert [method for method, _path, _body in client.writes] == ["POST"]
 
 
 def test_of_the_same_second_both_runs_choose_the_same() -> None:
-    metal = Rival(0)
-    result = converge(metal, **NEW, ownership_tags=OWN)
-    assert result["device"]["id"] == "id-1", "the smaller id, for each run"
-    other = Device(metal, {"hostname": NAME, "ownership_tags": OWN, "state": "present", "project_id": PROJECT})
-    older = other.older_duplicate(metal.devices[metal.rival], metal.devices.values())
-    assert older is not None
-    assert older["id"] == "id-1"
+    lifecycle = ordered(Ordering())
+    lifecycle.step(listing(listed("new", 30), listed("a-smaller-id", 30)))
+    assert (lifecycle.found or {})["id"] == "a-smaller-id"
 
 
-def test_without_waiting_a_second_device_that_cannot_be_deleted_yet_is_told() -> None:
-    metal = Rival(-5)
-    module = BareModule(OPTIONS, {**NEW, "ownership_tags": OWN, "wait": False}, metal)
-    metal._move = lambda seen=None: None  # type: ignore[method-assign]
-    module.converge(lambda: Device(metal, module.params, module.warn))
-    assert module.result["device"]["id"] == metal.rival
-    assert any("id-1" in text and "is billed" in text for text in module.warnings)
+def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
+    client = Ordering()
+    client.provisioning = True
+    lifecycle = ordered(client)
+    assert "new, a duplicate of" in str(lifecycle.step(listing(listed("new", 30, state="provisioning"), listed("rival", 25))))
+    assert lifecycle.step(listing(listed("new", 30), listed("rival", 25, state="failed"))) == []
+    assert (lifecycle.found or {})["id"] == "new"
+    assert lifecycle.duplicates == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import DEVICE_INFO_OPTIONS, find_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.catalogue import PLAN_OPTIONS, plans
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
-from tests.unit.plugins.module_utils.fake_client import FakeClient
+from tests.unit.plugins.module_utils.fake_client import FakeClient, options_of
 
 PROJECTS: list[dict[str, Any]] = [
     {"id": "1", "name": "demo", "organization": {"href": "/metal/v1/organizations/o1"}},
@@ -27,10 +26,6 @@ PLANS: list[dict[str, Any]] = [
 CLIENT = FakeClient({"projects": PROJECTS, "plans": PLANS, **{f"projects/{each['id']}": each for each in PROJECTS}})
 
 
-def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
-    return {"project_id": "1", **{name: option.get("default") for name, option in spec.items()}, **given}
-
-
 @pytest.mark.parametrize(
     ("given", "found"),
     [
@@ -42,7 +37,7 @@ def options(spec: Mapping[str, Any], **given: Any) -> dict[str, Any]:
     ],
 )
 def test_projects(given: dict[str, Any], found: list[str]) -> None:
-    answer = find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, **given))
+    answer = find_projects(CLIENT, options_of(PROJECT_INFO_OPTIONS, **{"project_id": "1", **given}))
     assert [project["id"] for project in answer["projects"]] == found
     assert (answer["project"] is not None) is (given == {})
 
@@ -53,14 +48,14 @@ def test_projects(given: dict[str, Any], found: list[str]) -> None:
 def test_devices_by_host_name_without_case(hostnames: list[str] | None, found: list[str]) -> None:
     """As metal_device finds them."""
     devices = [{"id": "1", "hostname": "Worker-0", "tags": []}, {"id": "2", "hostname": "worker-1", "tags": []}]
-    client = FakeClient({"projects/1/devices": devices})
-    answer = find_devices(client, options(DEVICE_INFO_OPTIONS.argument_spec, hostnames=hostnames))
+    client = FakeClient({"projects/p/devices": devices})
+    answer = find_devices(client, options_of(DEVICE_INFO_OPTIONS, hostnames=hostnames))
     assert [device["id"] for device in answer["devices"]] == found
 
 
 def test_a_missing_project_is_an_error_with_the_next_steps() -> None:
     with pytest.raises(CollectionError, match=r"METAL_PROJECT_ID.*all_projects"):
-        find_projects(CLIENT, options(PROJECT_INFO_OPTIONS.argument_spec, project_id=None))
+        find_projects(CLIENT, options_of(PROJECT_INFO_OPTIONS, project_id=None))
 
 
 @pytest.mark.parametrize(
@@ -73,5 +68,5 @@ def test_a_missing_project_is_an_error_with_the_next_steps() -> None:
     ],
 )
 def test_plans(given: dict[str, Any], found: list[str]) -> None:
-    answer = plans(CLIENT, options(PLAN_OPTIONS.argument_spec, **given))
+    answer = plans(CLIENT, options_of(PLAN_OPTIONS, **given))
     assert [plan["slug"] for plan in answer["plans"]] == found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.hard
     find_hardware_reservations,
     spot_prices,
 )
-from tests.unit.plugins.module_utils.fake_client import NOT_FOUND, FakeClient
-
-from .fake_metal import query_of
+from tests.unit.plugins.module_utils.fake_client import FakeClient, options_of
 
 HARDWARE: list[dict[str, Any]] = [
     {"id": "2", "plan": {"slug": "a"}, "facility": {"metro": {"code": "DA"}}, "provisionable": True, "device": None},
@@ -49,39 +46,16 @@ def test_plans_are_sorted_by_price_without_malformed_prices() -> None:
 class Api(FakeClient):
     """Objects by their paths, in lists without plans and devices."""
 
-    deletes = True
-    ignored = 0
-    """So many deletions are accepted and not carried out."""
-
     def answer(self, method: str, path: str, body: Any, params: dict[str, str]) -> Any:
-        if method == "DELETE":
-            if not self.deletes:
-                raise NOT_FOUND
-            if self.ignored:
-                self.ignored -= 1
-            else:
-                self.answers.pop(path, None)
-            return None
-        if method == "GET" and path.startswith("projects/p/"):
+        if path.startswith("projects/p/"):
             return [{"id": each["id"], "metro": each["metro"]} for each in self.answers.values()]
-        if method == "POST":
-            self.answers[path.removesuffix("/move")]["project"] = {"id": body["project_id"]}
-            return {"id": "r"}
         return super().answer(method, path, body, params)
-
-    @property
-    def calls(self) -> list[str]:
-        return [f"{method} {path}{query_of(params)}" for method, path, _body, params in self.requests if method != "GET"]
-
-
-def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}}
 
 
 def hardware(**fields: Any) -> tuple[HardwareReservation, dict[str, Any]]:
     """A reservation that is to be in the project p."""
     found = {"id": "r", "provisionable": True, "device": None, "project": {"href": "/metal/v1/projects/q"}, **fields}
-    params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "r"}
+    params = options_of(HARDWARE_RESERVATION_OPTIONS, id="r")
     return HardwareReservation(Api({"hardware-reservations/r": found}), params), found
 
 
@@ -97,7 +71,7 @@ def test_hardware_that_cannot_be_seen_is_an_error() -> None:
     resource, _found = hardware(project=None)
     with pytest.raises(CollectionError, match="returned no project"):
         resource.find()
-    params = {**defaults(HARDWARE_RESERVATION_OPTIONS.argument_spec), "id": "unknown"}
+    params = options_of(HARDWARE_RESERVATION_OPTIONS, id="unknown")
     with pytest.raises(CollectionError, match="ordered at the vendor, not by this API"):
         HardwareReservation(Api({}), params).find()
     with pytest.raises(CollectionError, match="set project_id"):
@@ -112,7 +86,7 @@ def bid(identity: str, plan: str | None = "a", metro: str = "da", **fields: Any)
 def request(bids: list[dict[str, Any]], **given: Any) -> SpotMarketRequest:
     parameters = dict.fromkeys(SPOT_MARKET_REQUEST_OPTIONS.argument_spec["instance_parameters"]["options"])
     params = {
-        **defaults(SPOT_MARKET_REQUEST_OPTIONS.argument_spec),
+        **options_of(SPOT_MARKET_REQUEST_OPTIONS),
         "metro": "DA",
         "instance_parameters": {**parameters, "plan": "a", "operating_system": "ubuntu_24_04"},
         **given,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_r
     quantity,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import VLAN_OPTIONS, Vlan
-from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused
+from tests.unit.plugins.module_utils.fake_client import FakeClient, Refused, options_of
 
 LISTS = ("projects/p/virtual-networks", "projects/p/ips", "plans", "locations/metros", "operating-systems")
 
@@ -39,17 +38,12 @@ class Lists(FakeClient):
         return self._fixed
 
 
-def defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {"project_id": "p", **{name: option.get("default") for name, option in spec.items()}}
-
-
 def vlan(items: list[dict[str, Any]], **given: Any) -> Vlan:
-    return Vlan(Lists(items), {**defaults(VLAN_OPTIONS.argument_spec), **given})
+    return Vlan(Lists(items), options_of(VLAN_OPTIONS, **given))
 
 
 def block(items: list[dict[str, Any]], **given: Any) -> IpReservation:
-    params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), **given}
-    return IpReservation(Lists(items), params)
+    return IpReservation(Lists(items), options_of(IP_RESERVATION_OPTIONS, **given))
 
 
 NETWORKS: list[dict[str, Any]] = [
@@ -108,7 +102,7 @@ def test_blockers_of_a_network_are_reported_by_name() -> None:
         "assigned_to_virtual_circuit": True,
     }
     client: Any = Lists(NETWORKS, result)
-    network = Vlan(client, {**defaults(VLAN_OPTIONS.argument_spec), "id": "2"})
+    network = Vlan(client, options_of(VLAN_OPTIONS, id="2"))
     text = "in use by device worker-0.demo.metal.test device-1, gateway gateway-1, a virtual circuit"
     with pytest.raises(CollectionError, match=text):
         network.check_deletion(NETWORKS[1])
@@ -214,8 +208,7 @@ def test_an_invalid_netmask_is_an_error(netmask: str) -> None:
 def test_deleting_a_block_in_use_names_the_blockers() -> None:
     assigned = {"id": "a", "address": "192.0.2.1", "cidr": 32, "assigned_to": {"id": "d", "hostname": "worker-0"}}
     found = {"id": "b", "assignments": [{"href": "/ips/a"}], "metal_gateway": {"id": "g"}}
-    params = {**defaults(IP_RESERVATION_OPTIONS.argument_spec), "details": "x"}
-    seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), params)
+    seen = IpReservation(Lists([], {**found, "assignments": [assigned]}), options_of(IP_RESERVATION_OPTIONS, details="x"))
     with pytest.raises(CollectionError, match=r"in use by 192.0.2.1/32 on device worker-0 d, gateway g\. .* and delete its gateway"):
         seen.check_deletion(found)
     with pytest.raises(CollectionError, match="in use by assignment a, gateway g"):

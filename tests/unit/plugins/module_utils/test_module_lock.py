@@ -17,18 +17,13 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.metal import MetalModule
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.record import Holder
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock.run import Locked, Run
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import Device
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import resource
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vlan import VLAN_OPTIONS, Vlan
-from ansible_collections.equinix_metal.openshift.plugins.modules.metal_device import OPTIONS
 from tests.module_arguments import patch_module_args
 
-from .fake_metal import BareModule, FakeMetal
 from .service import Reply, serving
 
 PROJECT = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
-NAME = "worker-0.demo.metal.test"
-NEW = {"hostname": NAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
 
 
 @pytest.fixture(autouse=True)
@@ -38,57 +33,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
 
 
-class Locking(FakeMetal):
-    """Lets no write pass without the lock; ``taken`` counts how often it was taken, ``meanwhile`` is what others do then."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.held = False
-        self.taken = 0
-        self.lost_after = 99
-
-    def write(self, method: str, path: str, body: Any, *, doing: str, again: bool = True) -> Any:
-        if not self.held:
-            raise LockNeededError
-        if len(self.changes) >= self.lost_after:
-            self.lost_after = 99
-            raise LockNeededError("lost")
-        return super().write(method, path, body, doing=doing, again=again)
-
-    write_one = write
-
-
-class Module(BareModule):
-    def __init__(self, given: dict[str, Any], metal: Locking) -> None:
-        super().__init__(OPTIONS, given, metal)
-        self.metal = metal
-
-    def _take_lock(self, needed: LockNeededError) -> None:
-        self.metal.held = True
-        self.metal.taken += 1
-        if self.metal.taken == 1:
-            self.meanwhile()
-
-    def meanwhile(self) -> None:
-        """Nobody does anything."""
-
-
-def converge(module: Module) -> dict[str, Any]:
-    module.converge(lambda: Device(module.metal, module.params, module.warnings.append))
-    return {**module.result, "changed": module.result["changed"] or module._wrote}
-
-
 def test_changes_before_the_lock_was_lost_are_reported() -> None:
-    metal = Locking()
-    metal.lost_after = 1
-    result = converge(Module({**NEW, "power_state": "off"}, metal))
-    assert metal.taken == 2
-    assert result["changed"]
-    assert len(metal.devices) == 1
-    assert sum(call.startswith("POST projects") for call in metal.changes) == 1
+    module = MetalModule.__new__(MetalModule)
+    module.result, module._wrote, module._client, module._lock_of_this_call = {"changed": False}, False, None, None
+    taken: list[LockNeededError] = []
+    module._take_lock = taken.append  # type: ignore[method-assign,assignment]
 
+    def act() -> None:
+        if not taken:
+            module.result["changed"] = True
+            raise LockNeededError("lost")
+        assert module.result == {"changed": False}, "from its beginning"
 
-# --- the real module ------------------------------------------------------------------------------------------------------------
+    module._with_lock(act)
+    module.end(None)
+    assert (len(taken), module.result["changed"]) == (1, True)
 
 
 def call(url: str, capsys: pytest.CaptureFixture[str], **options: Any) -> dict[str, Any]:

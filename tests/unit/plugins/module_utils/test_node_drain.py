@@ -1,4 +1,4 @@
-"""Which pods a drain evicts, what keeps them, and what it says of each. The eviction itself: tests/cluster/test_node_drain.py."""
+"""Which pods a drain evicts, what keeps them, and what it says of each. Evictions: tests/cluster/test_node_drain.py."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError, ClusterUnreachableError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterRefusedError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drain import (
     MIRROR,
     NAMED,
-    Drain,
     Rules,
     excuse,
     is_due,
@@ -23,7 +22,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.drai
     refusal_of,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import read_node
-from tests.unit.plugins.module_utils.test_etcd import poll_once
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 RULES = Rules(grace_period=None, delete_emptydir_data=False, evict_unmanaged=False, unreachable_grace=300)
@@ -219,68 +217,3 @@ def test_of_hundreds_only_some_are_named() -> None:
     texts = [f"pod {number}" for number in range(NAMED + 3)]
     assert listed(texts[:NAMED]).count(";") == NAMED - 1
     assert listed(texts).endswith(f"pod {NAMED - 1}; and 3 more")
-
-
-class Nobody:
-    """A cluster without a pod."""
-
-    read_only = False
-
-    def node(self, name: str) -> None:
-        return None
-
-    def pods_on(self, node: str) -> list[dict[str, Any]]:
-        return []
-
-    def now(self) -> datetime:
-        return NOW
-
-
-def drain(cluster: Any, **flags: bool) -> Drain:
-    options = {
-        "nodes": ["a"],
-        "state": "drained",
-        "wait": True,
-        "grace_period": None,
-        "longest_grace_period": None,
-        "unreachable_grace": 1.0,
-    }
-    names = ("own_cordon_only", "accept_loss", "uncordon_on_failure", "delete_emptydir_data", "evict_unmanaged")
-    return Drain(cluster, {**options, **dict.fromkeys(names, False), **flags})
-
-
-class LosesAnswers(Nobody):
-    """One Node with one pod. What it is asked to change it changes, and nobody hears of it."""
-
-    def __init__(self, *, accepts: bool) -> None:
-        self.accepts = accepts
-        self.spec: dict[str, Any] = {}
-        self.pods = [pod()]
-
-    def node(self, name: str) -> Any:
-        return {"metadata": {"name": name, "uid": "n"}, "spec": self.spec}
-
-    def pods_on(self, node: str) -> list[dict[str, Any]]:
-        return self.pods
-
-    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
-        self.spec = patch["spec"]
-        raise ClusterUnreachableError("cut off")
-
-    def evict(self, namespace: str, name: str, uid: str, grace_period: int | None) -> None:
-        if self.accepts:
-            self.pods = []
-        raise ClusterUnreachableError("cut off")
-
-
-@pytest.mark.parametrize(
-    ("accepts", "found"),
-    [(True, [(False, []), (True, ["shop/cart-0"])]), (False, [(False, []), (True, []), (True, [])])],
-)
-def test_writes_whose_answers_are_lost_are_reported_when_they_were_made(accepts: bool, found: list[tuple[bool, list[str]]]) -> None:
-    """First the Node is cordoned, then the pod evicted."""
-    draining = drain(LosesAnswers(accepts=accepts), delete_emptydir_data=True, evict_unmanaged=True)
-    for changed, evicted in found:
-        poll_once(draining.poll)
-        result = draining._result()
-        assert (result["changed"], result["evicted"]) == (changed, evicted)

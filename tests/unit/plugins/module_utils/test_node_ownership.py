@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterUnreachableError, CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.wait import WaitTimeout
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.identity import Identities, read_devices
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED, read_node
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.ownership import Ownership, judge
 from tests.unit.plugins.module_utils.fake_client import FakeClient
-from tests.unit.plugins.module_utils.test_etcd import poll_once
 
 TAGS = ["openshift-cluster=demo.metal.test"]
 MORNING, NOON, EVENING = (f"2026-11-22T{hour}:00:00Z" for hour in ("06", "12", "18"))
@@ -61,10 +59,6 @@ class Cluster:
         self.deleted.append(name)
         self.listed = [each for each in self.listed if each["metadata"]["name"] != name]
 
-    def add_origin(self, error: CollectionError) -> CollectionError:
-        error.add_origin("GET /api/v1/nodes, request audit-1")
-        return error
-
 
 class Metal(FakeClient):
     """Devices of a project; ``late`` are missing from the first list."""
@@ -96,7 +90,7 @@ def polled(
     ownership = Ownership(cluster, metal, params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
     waiting: list[str] = []
     result: dict[str, Any] = {}
-    ownership.carry_out(lambda read, _what: waiting.extend(poll_once(read)), result)
+    ownership.carry_out(lambda read, _what: waiting.extend(read()), result)
     return waiting, result
 
 
@@ -243,64 +237,3 @@ def test_in_a_project_without_devices_of_the_cluster_nothing_is_deleted() -> Non
     with pytest.raises(CollectionError, match=r"project p has no device with the tags openshift-cluster=.*, request r-1\)$"):
         polled(cluster, Metal(device("worker-1", tags=["other"])), "worker-1")
     assert cluster.deleted == []
-
-
-@pytest.mark.parametrize(
-    ("nodes", "beginning"),
-    [
-        (
-            [{**node("worker-1"), "status": {}}],
-            "Cannot delete nodes without a device: node worker-1 has no device any more, but its kubelet still reports: it is not Ready",
-        ),
-        # The next poll could not read the nodes, so the message of the wait is kept.
-        (None, "Deletion was not completed. Pending: cut off"),
-    ],
-)
-def test_a_timeout_names_the_request_of_the_last_answer(nodes: list[dict[str, Any]] | None, beginning: str) -> None:
-    """A Node without conditions counts as not Ready, so a malformed answer ends in this timeout."""
-    cluster = Silent() if nodes is None else Cluster(*nodes)
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-1"], "terminated": [], "control_plane": False, "prune": True}
-    ownership = Ownership(cluster, Metal(MASTER), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]  # stand-ins
-
-    def wait_for(read: Any, what: str) -> None:
-        waiting = poll_once(read)
-        raise WaitTimeout(f"{what.partition(' ')[0]} was not completed. Pending: {waiting[0]}", waiting)
-
-    with pytest.raises(WaitTimeout) as raised:
-        ownership.carry_out(wait_for, {})
-    assert raised.value.message.startswith(beginning)
-    assert raised.value.message.endswith("(last answer: GET /api/v1/nodes, request audit-1)")
-
-
-class Silent(Cluster):
-    """An API that does not answer any more."""
-
-    def nodes(self) -> list[dict[str, Any]]:
-        raise ClusterUnreachableError("cut off")
-
-
-class LosesAnswers(Cluster):
-    """What it is asked to change it changes, and nobody hears of it."""
-
-    def change_node(self, name: str, uid: str, patch: dict[str, Any]) -> None:
-        super().change_node(name, uid, patch)
-        changed = next(each for each in self.listed if each["metadata"]["name"] == name)
-        changed["metadata"]["annotations"] = patch["metadata"]["annotations"]
-        changed["spec"] |= patch["spec"]
-        raise ClusterUnreachableError("cut off")
-
-    def delete_node(self, name: str, uid: str) -> None:
-        super().delete_node(name, uid)
-        raise ClusterUnreachableError("cut off")
-
-
-def test_a_write_whose_answer_is_lost_is_reported_when_it_was_made() -> None:
-    cluster = LosesAnswers(node("worker-1", ready="True"), node("worker-2"))
-    params = {"project_id": "p", "ownership_tags": TAGS, "nodes": ["worker-2"], "terminated": [], "control_plane": False, "prune": True}
-    ownership = Ownership(cluster, Metal(MASTER, device("worker-1")), params, sleep=lambda _seconds: None)  # type: ignore[arg-type]
-    waiting: list[list[str]] = []
-    result: dict[str, Any] = {}
-    ownership.carry_out(lambda read, _what: waiting.extend(poll_once(read) for _each in range(3)), result)
-    assert waiting == [["cut off"], ["cut off"], []]
-    assert (result["changed"], result["recorded"], result["deleted"]) == (True, ["worker-1"], ["worker-2"])
-    assert len(cluster.changed) == len(cluster.deleted) == 1

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import HOST_DEVICE_OPTIONS
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
+from tests.contract.malformed import Answered, Key, Recorder
 from tests.contract.scenario import WAIT
 from tests.contract.test_device_options import ENDS, KEY
-from tests.role_play import PACED
+from tests.role_play import PACED, played
 
 CLUSTER = "pool.metal.test"
 OWNED = [f"openshift-cluster={CLUSTER}"]
@@ -56,50 +54,23 @@ POOLS: dict[str, dict[str, Any]] = {
 """Options by pool: those that exclude each other are in different ones. ``keyed`` also gets the ids of keys."""
 
 
-class Recorder(ThreadingHTTPServer):
+class Orders(Recorder):
     """Passes each request on to the Metal API, and keeps the bodies of the orders."""
 
-    def __init__(self, api: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Request)
-        self.api = httpx.Client(base_url=httpx.URL(api).copy_with(path="/"), timeout=60)
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
         self.orders: list[dict[str, Any]] = []
-        self.url = f"http://127.0.0.1:{self.server_port}{httpx.URL(api).path}"
 
-
-class _Request(BaseHTTPRequestHandler):
-    server: Recorder
-
-    def do_GET(self) -> None:
-        self._pass_on()
-
-    def do_POST(self) -> None:
-        self._pass_on()
-
-    def do_DELETE(self) -> None:
-        self._pass_on()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing."""
-
-    def _pass_on(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.command == "POST" and self.path.split("?")[0].endswith("/devices"):
-            self.server.orders.append(json.loads(body))
-        headers = {name: self.headers[name] for name in ("Accept", "Content-Type", "X-Auth-Token") if name in self.headers}
-        answer = self.server.api.request(self.command, self.path, content=body, headers=headers)
-        self.send_response(answer.status_code)
-        self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
-        self.send_header("Content-Length", str(len(answer.content)))
-        self.end_headers()
-        self.wfile.write(answer.content)
+    def answer(self, key: Key, headers: Message, body: bytes) -> Answered:
+        if key[0] == "POST" and "/devices#" in key[1]:
+            self.orders.append(json.loads(body))
+        return super().answer(key, headers, body)
 
 
 @pytest.fixture
-def recorder(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[Recorder]:
-    with Recorder(sandbox_environment["METAL_API_URL"]) as found:
-        threading.Thread(target=found.serve_forever, daemon=True).start()
+def recorder(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> Iterator[Orders]:
+    with Orders(sandbox_environment["METAL_API_URL"]).serving() as found:
         yield found
-        found.shutdown()
 
 
 @pytest.fixture
@@ -152,23 +123,16 @@ def play(folder: Path) -> dict[str, Any]:
 
 
 def test_every_option_of_a_pool_is_in_the_body_of_its_order(
-    recorder: Recorder, keys: dict[str, list[str]], sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path
+    recorder: Orders, keys: dict[str, list[str]], sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path
 ) -> None:
     sandbox.call("POST", "hardware_reservations", json={"count": 1, "metro": "da"})
     pools = {**POOLS, "keyed": {**POOLS["keyed"], **keys}}
     assert {name for options in pools.values() for name in options} == set(HOST_DEVICE_OPTIONS)
     (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory(pools)), encoding="utf-8")
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play(tmp_path)], sort_keys=False), encoding="utf-8")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", str(tmp_path / "inventory.yml"), str(tmp_path / "play.yml")],
-        env={**sandbox_environment, "METAL_API_URL": recorder.url},
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    inventory_file, environment = tmp_path / "inventory.yml", {**sandbox_environment, "METAL_API_URL": recorder.url}
+    code, output = played(tmp_path / "play.yml", "-i", inventory_file, environment=environment)
+    assert code == 0, output
     orders = {order["hostname"].partition("-")[0]: order for order in recorder.orders}
     assert set(orders) == set(pools)
     for pool, options in pools.items():
@@ -184,14 +148,6 @@ def test_every_option_of_a_pool_is_in_the_body_of_its_order(
     # What can be compared is: a second run finds no difference, and writes nothing.
     recorder.orders.clear()
     sandbox.forget()
-    again = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", str(tmp_path / "inventory.yml"), str(tmp_path / "play.yml")],
-        env=sandbox_environment,
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert again.returncode == 0, again.stdout + again.stderr
+    code, output = played(tmp_path / "play.yml", "-i", inventory_file, environment=sandbox_environment)
+    assert code == 0, output
     assert {each["method"] for each in sandbox.journal() if not each["path"].endswith("/capacity/metros")} == {"GET"}

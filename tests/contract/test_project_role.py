@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import yaml
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox, write_ansible_config
 from tests.contract.environment import call
+from tests.role_play import played
 
 NAME = "of a cluster"
 CLUSTER = "named.metal.test"
@@ -53,23 +53,8 @@ class Controller:
         (folder / "find.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
 
     def play(self, playbook: str | Path, **variables: Any) -> tuple[int, str]:
-        done = subprocess.run(
-            [
-                Path(sys.executable).parent / "ansible-playbook",
-                "-i",
-                str(self.folder / "inventory.yml"),
-                str(playbook),
-                "-e",
-                yaml.safe_dump(variables, default_flow_style=True, width=1000),
-            ],
-            env=self.environment,
-            cwd=self.folder,
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-        return done.returncode, done.stdout + done.stderr
+        given = yaml.safe_dump(variables, default_flow_style=True, width=1000)
+        return played(Path(playbook), "-i", self.folder / "inventory.yml", "-e", given, environment=self.environment)
 
     def find(self, **variables: Any) -> str:
         """Return the id that a play uses, empty when it ended before."""
@@ -126,11 +111,6 @@ def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], s
     assert "no cluster folder is left: nothing to delete." in one.destroy()
 
 
-def test_a_name_of_no_project_is_an_error(controllers: list[Controller]) -> None:
-    (one, _other) = controllers
-    assert "No project of the name of a cluster is visible to this token. Check metal_project_name" in one.refused(one.folder / "find.yml")
-
-
 def test_what_precedes_the_install_may_have_no_project_yet(controllers: list[Controller]) -> None:
     (one, _other) = controllers
     code, text = one.play(one.folder / "find.yml", play_precedes_project=True)
@@ -159,16 +139,6 @@ def test_ssh_keys_of_orders_are_deleted_with_the_project(controllers: list[Contr
     call(sandbox, "DELETE", f"ssh-keys/{left['id']}")
     one.destroy()
     assert named(sandbox) == []
-
-
-def test_orphans_are_searched_in_the_project_of_the_name(controllers: list[Controller], sandbox: RunningSandbox) -> None:
-    (one, _other) = controllers
-    made = one.find(play_creates_project=True)
-    tags = ["openshift-cluster=lost.metal.test", "openshift-role=network"]
-    call(sandbox, "POST", f"projects/{made}/virtual-networks", {"metro": "da", "vxlan": 1078, "tags": tags})
-    code, output = one.play(REPOSITORY / "playbooks" / "orphans.yml")
-    assert code == 0, output
-    assert "lost.metal.test" in output
 
 
 def test_a_project_of_another_owner_is_used_and_kept(controllers: list[Controller], sandbox: RunningSandbox) -> None:

@@ -1,9 +1,7 @@
-"""The provision role, run by ansible-playbook in a sandbox that fails some devices."""
+"""The provision role: the metro with capacity, and the end of the bootstrap device. Failed workers: tests/e2e/test_bad_machine.py."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ import yaml
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT
-from tests.role_play import PACED
+from tests.role_play import PACED, played
 
 CLUSTER = "contract.metal.test"
 SMALL = "c3.small.x86"
@@ -31,8 +29,8 @@ class Provision:
         self._folder = folder
         self.printed = ""
 
-    def workers(self, count: int, machine: dict[str, Any] | None = None, tasks: str = "main", **variables: Any) -> dict[str, Any]:
-        """Run it, or another of its ``tasks``: what ``provision_missing`` is then, under ``missing``, and whether it ended well."""
+    def workers(self, count: int, machine: dict[str, Any] | None = None, tasks: str = "main", **variables: Any) -> bool:
+        """Run it, or another of its ``tasks``; return whether it ended well."""
         machines = [{"hostname": f"worker-{number}.{CLUSTER}", "plan": SMALL, "metro": "da", **(machine or {})} for number in range(count)]
         play = {
             "name": "Provision",
@@ -58,30 +56,11 @@ class Provision:
                     "ansible.builtin.include_role": {"name": "equinix_metal.openshift.provision", "tasks_from": tasks},
                     "vars": {"__provision_quorum_wait": 1},
                 },
-                {
-                    "name": "Say who is missing",
-                    "ansible.builtin.copy": {
-                        "content": "{{ provision_missing | default([]) | to_json }}",
-                        "dest": str(self._folder / "missing"),
-                        "mode": "0600",
-                    },
-                },
             ],
         }
-        (self._folder / "missing").unlink(missing_ok=True)
         (self._folder / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
-        done = subprocess.run(
-            [Path(sys.executable).parent / "ansible-playbook", str(self._folder / "play.yml")],
-            env=self._environment,
-            cwd=self._folder,
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-        self.printed = done.stdout + done.stderr
-        well = done.returncode == 0
-        return {"well": well, "missing": json.loads((self._folder / "missing").read_text(encoding="utf-8")) if well else None}
+        code, self.printed = played(self._folder / "play.yml", environment=self._environment)
+        return code == 0
 
 
 @pytest.fixture
@@ -93,11 +72,6 @@ def provision(sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_
     assert not gone.get("failed"), gone
 
 
-def there(sandbox: RunningSandbox) -> dict[str, str]:
-    """Return the host names and metros of the billed devices."""
-    return {device["hostname"].split(".")[0]: device["metro"] for device in billed(sandbox)}
-
-
 def billed(sandbox: RunningSandbox) -> list[dict[str, Any]]:
     """Return the devices of the user's project. What info modules read is in another one, for the whole session."""
     project = sandbox.environment["METAL_PROJECT_ID"]
@@ -105,34 +79,14 @@ def billed(sandbox: RunningSandbox) -> list[dict[str, Any]]:
     return [device for device in sandbox.inventory()["devices"] if device["id"] in mine]
 
 
-def test_a_failed_worker_is_replaced_on_request(provision: Provision, sandbox: RunningSandbox) -> None:
-    sandbox.call("POST", "faults", json={"hostname": "worker-1", "times": 1})
-    assert provision.workers(3, provision_replace_failed=1) == {"well": True, "missing": []}, provision.printed
-    assert sorted(there(sandbox)) == ["worker-0", "worker-1", "worker-2"]
-    # Printed at once, and in the list of all devices' results.
-    assert provision.printed.count(f"worker-1.{CLUSTER} is replaced (replacement 1 of 1)") == 1
-    assert f"worker-1.{CLUSTER}: created, after 1 failed" in provision.printed
-
-
-def test_a_worker_quorum_allows_pending_workers(provision: Provision, sandbox: RunningSandbox) -> None:
-    sandbox.call("POST", "faults", json={"hostname": "worker-1"})
-    assert not provision.workers(3)["well"]
-    assert "1 of 3 devices are not in the desired state" in provision.printed
-    assert provision.workers(3, provision_worker_quorum=2) == {"well": True, "missing": [f"worker-1.{CLUSTER}"]}, provision.printed
-    assert "The quorum of 2 is reached" in provision.printed
-    sandbox.call("DELETE", "faults")
-    # Nobody serves boot files here: of the others, too, the machine may have stopped by now.
-    assert provision.workers(3, provision_worker_quorum=2, provision_replace_failed=3)["missing"] == [], provision.printed
-
-
 def test_workers_are_ordered_in_a_metro_with_capacity_for_all(provision: Provision, sandbox: RunningSandbox) -> None:
     sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {SMALL: 2}}}})
     anywhere = {"placement": [{"metro": "da"}, {"metro": "am"}]}
-    assert provision.workers(3, anywhere)["well"], provision.printed
-    assert set(there(sandbox).values()) == {"am"}
+    assert provision.workers(3, anywhere), provision.printed
+    assert {device["metro"] for device in billed(sandbox)} == {"am"}
     assert "c3.small.x86 in da has no capacity for all" in provision.printed
     sandbox.forget()
-    assert provision.workers(3, anywhere)["well"]
+    assert provision.workers(3, anywhere)
     assert [request["method"] for request in sandbox.journal()] == ["GET"]
 
 
@@ -145,23 +99,23 @@ def ends(sandbox: RunningSandbox) -> list[float]:
 def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
     given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 1800, "provision_bootstrap_timeout": 1800}
-    assert not provision.workers(0, **given)["well"]
+    assert not provision.workers(0, **given)
     assert "provision_bootstrap_lifetime is 1800 s" in provision.printed
-    assert there(sandbox) == {}
+    assert billed(sandbox) == []
 
     given["provision_bootstrap_timeout"] = 1700
-    assert provision.workers(0, **given)["well"], provision.printed
+    assert provision.workers(0, **given), provision.printed
     (first,) = ends(sandbox)
     # Rounded up to a quarter of the lifetime.
     assert time.time() + 1700 < first <= time.time() + 1800 + 450
     assert first % 450 == 0
     given["provision_bootstrap_lifetime"] = 3600
-    assert provision.workers(0, tasks="keep", **given)["well"], provision.printed
+    assert provision.workers(0, tasks="keep", **given), provision.printed
     (later,) = ends(sandbox)
     assert first < later <= time.time() + 3600 + 900
 
     # Switched off again: the time that an earlier run has set must not end the machine in the middle of this one.
-    assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0})["well"], provision.printed
+    assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0}), provision.printed
     (device,) = billed(sandbox)
     assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
 
@@ -169,9 +123,9 @@ def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision
 def test_without_a_lifetime_no_device_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
     given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 0}
-    assert provision.workers(0, **given)["well"], provision.printed
+    assert provision.workers(0, **given), provision.printed
     sandbox.forget()
-    assert provision.workers(0, tasks="keep", **given)["well"], provision.printed
+    assert provision.workers(0, tasks="keep", **given), provision.printed
     assert all(request["method"] == "GET" for request in sandbox.journal())
     (device,) = billed(sandbox)
     assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
@@ -180,12 +134,12 @@ def test_without_a_lifetime_no_device_has_a_termination_time(provision: Provisio
 def test_by_default_the_bootstrap_device_and_no_other_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
     """A day: so long its Ignition files are valid. A bootstrap device that becomes a worker has none, since it stays."""
     machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
-    assert provision.workers(1, provision_bootstrap=[machine])["well"], provision.printed
+    assert provision.workers(1, provision_bootstrap=[machine]), provision.printed
     devices = {device["hostname"]: call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)}
     assert len(devices) == 2
     end = datetime.fromisoformat(devices.pop(machine["hostname"])["termination_time"]).timestamp()
     assert time.time() + 86000 < end <= time.time() + 86400 + 21600
     assert [device["termination_time"] for device in devices.values()] == [None]
 
-    assert provision.workers(1, provision_bootstrap=[machine], openshift_bootstrap_becomes="worker-0")["well"], provision.printed
+    assert provision.workers(1, provision_bootstrap=[machine], openshift_bootstrap_becomes="worker-0"), provision.printed
     assert [call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] for device in billed(sandbox)] == [None, None]

@@ -15,22 +15,6 @@ from threading import Thread
 HERE = Path(__file__).parent
 BESIDE = ("spy", "ansible.builtin.junit", "ansible.builtin.tree", "community.general.log_plays", "community.general.syslog_json")
 """Callbacks that run beside the one that writes to standard output."""
-STANDARD_OUTPUT = (
-    "ansible.builtin.default",
-    "ansible.builtin.minimal",
-    "ansible.builtin.oneline",
-    "ansible.posix.debug",
-    "ansible.posix.json",
-    "ansible.posix.jsonl",
-    "community.general.default_without_diff",
-    "community.general.dense",
-    "community.general.diy",
-    "community.general.selective",
-    "community.general.tasks_only",
-    "community.general.timestamp",
-    "community.general.unixy",
-)
-"""Callbacks that write to standard output, of which a run has one."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.role_play import played
+
 from .keeping import keeping
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSIBLE = Path(sys.executable).parent
 CORE = "planted-7f3a91"
+SHOWN = "shown-7f3a91"
+"""No secret: everything that keeps what is shown has it."""
 SECRET = f'it\'s "{CORE}" \\ zürich\nand a second line'
 PLANTED = {"the secret": CORE, "the number": "730519461"}
 WRONG: dict[str, Any] = {
@@ -76,6 +78,8 @@ def tasks() -> list[dict[str, Any]]:
     found.append({"name": "A typing error", f"{ours}metal_vlan_info": {"metal_api_tokn": "{{ secret }}"}})
     found.append({"name": "In a loop", f"{ours}metal_vlan_info": {"metal_api_token": "{{ secret }}"}, "loop": ["a", "b"]})
     found.append({"name": "In an include", "ansible.builtin.include_tasks": "included.yml", "vars": {"inner": "{{ secret }}"}})
+    # The last one, since the callback tree keeps the last result of each host.
+    found.append({"name": "Show it", "ansible.builtin.debug": {"msg": SHOWN}})
     return [{**task, "ignore_errors": True} for task in found]
 
 
@@ -97,32 +101,20 @@ def test_no_callback_shows_a_planted_secret(callback: str, tmp_path: Path) -> No
     (tmp_path / "included.yml").write_text(yaml.safe_dump(included), encoding="utf-8")
     (tmp_path / "planted.json").write_text(json.dumps(planted()), encoding="utf-8")
     with keeping(tmp_path / "kept") as keeper:
-        done = subprocess.run(
-            [
-                ANSIBLE / "ansible-playbook",
-                "-i",
-                "localhost,",
-                "-vvv",
-                "--diff",
-                "-e",
-                f"@{tmp_path / 'planted.json'}",
-                tmp_path / "play.yml",
-            ],
-            env={
-                **os.environ,
-                **keeper.environment,
-                "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-                "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
-                "ANSIBLE_STDOUT_CALLBACK": callback,
-            },
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "Traceback" not in done.stdout + done.stderr
-    assert keeper.revealed(PLANTED, done.stdout, done.stderr) == []
+        environment = {
+            **os.environ,
+            **keeper.environment,
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"),
+            "ANSIBLE_STDOUT_CALLBACK": callback,
+        }
+        arguments = ["-i", "localhost,", "-vvv", "--diff", "-e", f"@{tmp_path / 'planted.json'}"]
+        code, output = played(tmp_path / "play.yml", *arguments, environment=environment)
+    assert code == 0, output[-3000:]
+    assert "Traceback" not in output
+    assert keeper.revealed(PLANTED, output) == []
+    keepers = {entry.split(" in ")[1].split(":")[0].split("/")[0] for entry in keeper.revealed({"the text": SHOWN})}
+    assert keepers >= {"spy", "log_plays", "tree", "syslog"}
 
 
 @pytest.mark.parametrize("title", WRONG)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from sandbox.testing.process import REPOSITORY
 from tests.boot_files.storage import ACCESS_KEY, SECRET_KEY
-from tests.role_play import constants
+from tests.role_play import constants, played
 
 CLUSTER = "demo.metal.test"
 PASSWORD = "pl4nted password of the archive"
@@ -47,15 +46,8 @@ def play(folder: Path, *verbs: str, check: bool = False, **variables: Any) -> tu
     playbook = folder.parent / "play.json"
     content = [{"name": "Store", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, "tasks": tasks}]
     playbook.write_text(json.dumps(content), encoding="utf-8")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", playbook, "-vvv", "--diff", *(["--check"] if check else [])],
-        cwd=folder.parent,
-        env={**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(REPOSITORY / "collections"), "ANSIBLE_NOCOLOR": "1"},
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    output = done.stdout + done.stderr
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(REPOSITORY / "collections"), "ANSIBLE_NOCOLOR": "1"}
+    arguments = ["-i", "localhost,", "-vvv", "--diff", *(["--check"] if check else [])]
+    code, output = played(playbook, *arguments, environment=environment)
     assert not [secret for secret in (PASSWORD, SECRET_KEY, ACCESS_KEY, KUBEADMIN) if secret in output]
-    return done.returncode, output
+    return code, output

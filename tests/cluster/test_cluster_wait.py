@@ -43,23 +43,7 @@ POLLS = 4
 def openshift(started: ControlPlane) -> Iterator[ControlPlane]:
     """The API server with those of OpenShift's kinds that modules read."""
     for kind, (group, plural, _name) in KINDS.items():
-        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-        definition = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{plural}.{group}"},
-            "spec": {
-                "group": group,
-                "scope": "Cluster",
-                "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-                "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-            },
-        }
-        started.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition).raise_for_status()
-        deadline = time.monotonic() + 30
-        while started.call("GET", f"/apis/{group}/v1/{plural}").status_code != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        started.define(group, plural, kind)
     yield started
     for group, plural, _name in KINDS.values():
         started.call("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.{group}").raise_for_status()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -20,7 +18,6 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterConflictError,
     ClusterUnreachableError,
-    CollectionError,
 )
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Past
@@ -30,6 +27,7 @@ from tests.cluster.control_plane import (
     ADDRESS,
     CONFIG_MAPS,
     HISTORY,
+    NODES,
     REQUESTS,
     SERVER_NAME,
     START_LIMIT,
@@ -37,6 +35,7 @@ from tests.cluster.control_plane import (
     delays,
     environment,
 )
+from tests.role_play import played
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
 
@@ -111,10 +110,6 @@ def test_malformed_and_hostile_csrs_are_not_approved(cluster: ControlPlane, run:
         assert re.search(case.word, returned[name][1]), (case.title, returned[name])
 
 
-def test_enough_cases_of_the_table_are_filed() -> None:
-    assert sum(not case.server for case in CASES if case.possible) >= 100
-
-
 def test_one_valid_csr_among_others_is_approved_and_signed_once(cluster: ControlPlane, run: Play) -> None:
     cluster.file("stranger", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     cluster.file("foreign", client(made(names=ips("198.51.100.1")))["spec"]).raise_for_status()
@@ -169,14 +164,6 @@ def test_a_watch_approves_the_csrs_of_a_joining_machine(cluster: ControlPlane, s
     assert max(took.values()) < 15, took
 
 
-def test_a_second_key_of_a_joined_machine_is_refused(cluster: ControlPlane, run: Play) -> None:
-    cluster.register(WORKER)
-    cluster.file("again", client(made(signed_with=key("somebody else")))["spec"]).raise_for_status()
-    result = run("csr_approval", **options(cluster))
-    assert result["approved"] == []
-    assert "has joined already" in result["refused"][0]["reason"]
-
-
 def test_recover_nodes_approves_the_csr_of_an_unknown_node(cluster: ControlPlane, run: Play) -> None:
     """Its certificates ended while it was off: it asks as a new machine does, under the name of a Node that is there."""
     cluster.register(WORKER, ready=None)
@@ -190,14 +177,6 @@ def test_recover_nodes_approves_the_csr_of_an_unknown_node(cluster: ControlPlane
     cluster.report(WORKER, ready=None)
     assert run("csr_approval", **options(cluster, recover_nodes=True))["approved"] == ["back"]
     assert run("csr_approval", **options(cluster, recover_nodes=True))["changed"] is False
-
-
-def test_only_the_newest_key_of_a_restarted_kubelet_is_approved(cluster: ControlPlane, run: Play) -> None:
-    for name in ("first", "second", "third"):
-        cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
-    result = run("csr_approval", **options(cluster))
-    assert result["approved"] == ["third"]
-    assert result["refused"] == []
 
 
 def test_five_older_keys_of_a_machine_get_no_certificate(cluster: ControlPlane, run: Play) -> None:
@@ -217,20 +196,6 @@ def test_five_older_keys_of_a_machine_get_no_certificate(cluster: ControlPlane, 
     until(lambda: datetime.now(UTC) >= datetime.fromisoformat(filed) + timedelta(seconds=1))
     cluster.file("restarted", client(made(signed_with=key("restarted")))["spec"]).raise_for_status()
     assert run("csr_approval", **given)["approved"] == ["restarted"]
-
-
-def test_a_denied_csr_leaves_older_csrs_invalid(cluster: ControlPlane, run: Play) -> None:
-    for name in ("older", "newer"):
-        cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
-    seen = cluster.requests()["newer"]["metadata"]
-    ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS]).answer(
-        "Denied", "newer", uid=seen["uid"], version=seen["resourceVersion"], reason="NotMine", message="by an administrator"
-    )
-    result = run("csr_approval", **options(cluster, second_key_after=0))
-    assert result["approved"] == []
-    assert (
-        "newer of the same machine was filed later and denied" in {entry["name"]: entry["reason"] for entry in result["verdicts"]}["older"]
-    )
 
 
 def test_a_joined_machine_may_not_join_again_after_its_node_is_deleted(
@@ -298,17 +263,6 @@ def test_csr_approval_without_permission_for_its_history_warns(cluster: ControlP
     assert "[WARNING]: machines that have joined are not known to later runs: Cannot write" in result["output"]
 
 
-def test_another_key_right_after_an_approval_waits_and_is_approved_later(cluster: ControlPlane, run: Play) -> None:
-    cluster.file("first", client(made(signed_with=key("first")))["spec"]).raise_for_status()
-    assert run("csr_approval", **options(cluster))["approved"] == ["first"]
-    cluster.file("second", client(made(signed_with=key("second")))["spec"]).raise_for_status()
-    early = run("csr_approval", **options(cluster, second_key_after=3600))
-    assert early["approved"] == early["refused"] == []
-    assert "another key" in {entry["name"]: entry["reason"] for entry in early["verdicts"]}["second"]
-    # Its node never registered: the machine was started again before it fetched the first.
-    assert run("csr_approval", **options(cluster, second_key_after=0))["approved"] == ["second"]
-
-
 def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
     """The machine with the approved CSR registers the node and requests the serving certificate, which is valid."""
     cluster.register(WORKER)
@@ -331,24 +285,30 @@ def test_a_rogue_csr_after_that_of_the_machine_is_an_alarm(cluster: ControlPlane
     assert f"CSRs with different keys were filed for node {WORKER}: stranger (approved), machine (pending)" in shown
 
 
-def test_a_rogue_csr_before_that_of_the_machine_is_an_alarm(cluster: ControlPlane, run: Play) -> None:
-    cluster.file("stranger", client(made(signed_with=key("stranger")))["spec"]).raise_for_status()
-    unchanged = run("csr_approval", **options(cluster))
-    assert (unchanged["approved"], unchanged["alarms"]) == (["stranger"], [])
-    cluster.file("machine", client(made(signed_with=key("machine")))["spec"]).raise_for_status()
-    result = joins(cluster, run)
-    assert [entry["name"] for entry in result["refused"]] == ["machine"]
-    (alarm,) = result["alarms"]
-    assert [(request["name"], request["approved"]) for request in alarm["requests"]] == [("stranger", True), ("machine", False)]
+LABELS = {"node-role.kubernetes.io/storage": "", "team": "one"}
 
 
-def test_a_pending_condition_is_no_refusal(cluster: ControlPlane, run: Play) -> None:
-    cluster.file("early", serving()["spec"], node=WORKER).raise_for_status()
-    result = run("csr_approval", **options(cluster, deny_refused=True))
-    assert result["approved"] == result["refused"] == result["denied"] == []
-    assert "not registered yet" in result["verdicts"][0]["reason"]
-    cluster.register(WORKER)
-    assert run("csr_approval", **options(cluster))["approved"] == ["early"]
+def labelled(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with labels for each machine."""
+    return {**given, "machines": [{**machine, "labels": LABELS} for machine in given["machines"]]}
+
+
+def test_a_node_gets_the_labels_of_its_machine_before_it_is_ready(cluster: ControlPlane, run: Play) -> None:
+    cluster.register(WORKER, ready=False, labels={"team": "one", "other": "x"})
+
+    def labels() -> dict[str, str]:
+        found: dict[str, str] = cluster.call("GET", f"{NODES}/{WORKER}").json()["metadata"]["labels"]
+        return {name: value for name, value in found.items() if name != "kubernetes.io/hostname"}
+
+    # The Node of an earlier machine of this name.
+    assert run("csr_approval", **labelled(options(cluster, -timedelta(minutes=5))))["labelled"] == []
+    assert run("csr_approval", "--check", **labelled(options(cluster)))["labelled"] == [WORKER]
+    assert labels() == {"team": "one", "other": "x"}
+    result = run("csr_approval", **labelled(options(cluster)))
+    assert (result["labelled"], result["changed"]) == ([WORKER], True)
+    assert labels() == {**LABELS, "other": "x"}
+    again = run("csr_approval", **labelled(options(cluster)))
+    assert (again["labelled"], again["changed"]) == ([], False)
 
 
 def test_deny_refused_denies_refused_csrs(cluster: ControlPlane, run: Play) -> None:
@@ -408,33 +368,6 @@ def test_the_client_rejects_the_certificate_of_another_server(cluster: ControlPl
     assert ClusterClient(str(by_port), addresses=[f"{ADDRESS}:{cluster.port}"]).version().startswith("v1.")
 
 
-def test_a_read_only_client_sends_no_write(cluster: ControlPlane) -> None:
-    cluster.file("good", client()["spec"]).raise_for_status()
-    with pytest.raises(CollectionError, match="only reads"):
-        ClusterClient(str(cluster.kubeconfig), addresses=[ADDRESS], read_only=True).answer(
-            "Approved", "good", uid="", version="", reason="x", message="x"
-        )
-
-
-def test_many_pending_csrs_are_read_page_by_page(cluster: ControlPlane, run: Play) -> None:
-    content = client(made("system:node:stranger"))["spec"]
-    for number in range(600):
-        cluster.file(f"many-{number}", content).raise_for_status()
-    cluster.file("good", client()["spec"]).raise_for_status()
-    result = run("csr_approval", **options(cluster, pending_limit=100))
-    assert result["approved"] == []
-    assert len(result["refused"]) == 600
-    assert "601 requests" in next(entry for entry in result["verdicts"] if entry["name"] == "good")["reason"]
-
-
-def test_a_serving_csr_filed_by_another_node_is_forbidden(cluster: ControlPlane) -> None:
-    # NodeRestriction keeps one node from asking in another's name; should it ever not, the decision is in the unit tests.
-    cluster.register(WORKER)
-    answer = cluster.file("swapped", serving(made(names=dns(WORKER)))["spec"], node=OTHER)
-    assert answer.status_code == 403
-    assert base64.b64decode(serving()["spec"]["request"]).startswith(b"-----BEGIN")
-
-
 def test_a_wait_that_fails_has_printed_and_returns_what_it_did(cluster: ControlPlane, play: Play) -> None:
     only = options(cluster, wait=True, wait_timeout=7, wait_interval=1, progress_interval=2)
     cluster.file("good", client()["spec"]).raise_for_status()
@@ -492,22 +425,7 @@ def test_csr_approval_runs_as_a_background_task(cluster: ControlPlane, tmp_path:
     ]
     play = tmp_path / "play.yml"
     play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
-    done = subprocess.run(
-        [
-            str(Path(sys.executable).parent / "ansible-playbook"),
-            "-i",
-            "localhost,",
-            "-c",
-            "local",
-            "-e",
-            f"ansible_python_interpreter={sys.executable}",
-            str(play),
-        ],
-        env={**environment(), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_ASYNC_DIR": str(tmp_path / "jobs")},
-        cwd=tmp_path,
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stdout
+    given = {**environment(), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_ASYNC_DIR": str(tmp_path / "jobs")}
+    interpreter = f"ansible_python_interpreter={sys.executable}"
+    code, output = played(play, "-i", "localhost,", "-c", "local", "-e", interpreter, environment=given)
+    assert code == 0, output

@@ -181,19 +181,6 @@ def test_remaining_pods_are_a_warning_with_accept_loss(cluster: ControlPlane, pl
     assert is_cordoned(cluster, "a"), "its machine is deleted next"
 
 
-def test_several_disruption_budgets_of_one_pod_are_reported_in_the_servers_words(cluster: ControlPlane, run: Play) -> None:
-    """The server's 500 is no reason to use the next API server, nor to give up the other pods."""
-    cluster.register("a")
-    for name in ("twice", "zulu"):
-        cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
-    cluster.budget("one", 0, "twice")
-    cluster.budget("two", 0, "twice")
-    result = run("node_drain", **options(cluster, "a", seconds=2))
-    assert result["failed"]
-    assert sorted(cluster.pods_on("a")) == ["twice"]
-    assert "more than one PodDisruptionBudget" in result["msg"]
-
-
 def test_a_drain_waits_for_the_pods_of_a_terminating_namespace(cluster: ControlPlane, run: Play) -> None:
     """The server forbids the eviction there: the namespace controller deletes the pods, and they are waited for."""
     namespace = "/api/v1/namespaces/leaving"
@@ -223,35 +210,6 @@ def test_pods_with_data_to_lose_fail_the_drain_before_any_change(cluster: Contro
     assert "pod default/cache on a has data in emptyDir volumes: cache (delete_emptydir_data)" in result["msg"]
     assert not is_cordoned(cluster, "a")
     assert not any(terminating(cluster, "a", name) for name in ("alone", "cache"))
-
-
-def test_a_new_pod_of_the_same_name_is_not_evicted(cluster: ControlPlane, run: Play) -> None:
-    """It stands on another node by then, and must not be evicted in its predecessor's place."""
-    for name in ("a", "b"):
-        cluster.register(name)
-    first = cluster.run_pod("db-0", "a", spec={"terminationGracePeriodSeconds": 0})
-    cluster.end_pod("db-0")
-    second = cluster.run_pod("db-0", "b", spec={"terminationGracePeriodSeconds": 0})
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": "db-0", "namespace": "default"},
-        "deleteOptions": {"preconditions": {"uid": first}},
-    }
-    assert cluster.call("POST", "/api/v1/namespaces/default/pods/db-0/eviction", eviction).status_code == 409
-    assert run("node_drain", **options(cluster, "a"))["drained"]
-    assert cluster.pods_on("b")["db-0"]["metadata"]["uid"] == second
-
-
-def test_a_shorter_grace_period_applies_to_terminating_pods(cluster: ControlPlane, run: Play) -> None:
-    cluster.register("a")
-    cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 3600})
-    cluster.call("DELETE", "/api/v1/namespaces/default/pods/cart").raise_for_status()
-    since = cluster.audited_until()
-    result = run("node_drain", **options(cluster, "a", seconds=3, grace_period=20))
-    assert result["failed"]
-    assert cluster.pods_on("a")["cart"]["metadata"]["deletionGracePeriodSeconds"] == 20
-    assert len(calls(cluster, since, "create")) == 1
 
 
 @pytest.mark.parametrize(("grace", "drained"), [(0, True), (600, False)])
@@ -352,14 +310,3 @@ def test_a_killed_drain_is_resumed(cluster: ControlPlane, start: Start, run: Pla
     again = run("node_drain", **options(cluster, "a"))
     assert (again["drained"], again["evicted"]) == (True, [])
     assert len(calls(cluster, since, "create")) == 1
-
-
-# --- answers that are none -----------------------------------------------------------------------------------------------------
-
-
-def test_a_drain_waits_for_an_api_that_does_not_answer(cluster: ControlPlane, run: Play) -> None:
-    nobody = {"api_addresses": ["127.64.250.99"]}
-    result = run("node_drain", **options(cluster, "a", seconds=2, accept_loss=True, **nobody))
-    assert result["failed"]
-    assert not result["drained"]
-    assert "127.64.250.99" in result["msg"]

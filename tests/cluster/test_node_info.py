@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
@@ -53,9 +55,10 @@ def test_node_info_returns_role_readiness_and_device_id(cluster: ControlPlane, r
     ]
 
 
-def test_node_info_fails_when_the_api_does_not_answer(cluster: ControlPlane, run: Play) -> None:
+@pytest.mark.parametrize("module", ["node_info", "cluster_boot_info"])
+def test_a_reader_fails_when_the_api_does_not_answer(module: str, cluster: ControlPlane, run: Play) -> None:
     reach = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": ["127.64.250.99"]}
     for waiting in ({"wait": False}, {"wait_timeout": 2, "wait_interval": 0.5}):
-        result = run("node_info", **reach, **waiting)
+        result = run(module, **reach, **waiting)
         assert result["failed"]
         assert "127.64.250.99" in result["msg"]

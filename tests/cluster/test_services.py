@@ -1,10 +1,12 @@
-"""Operators of the role services at a real API server: their objects with strict validation, and the role from nothing to an idle run."""
+"""Operators of the role services at a real API server: their objects with strict validation, and the role alone.
+
+Local storage and a registry: tests/e2e/test_service_operators.py.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Iterator
@@ -21,12 +23,11 @@ from sandbox.testing.process import REPOSITORY, RunningSandbox
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.olm import OPERATORS, Olm, define, prepare
 from tests.contract.environment import call
-from tests.role_play import PACED
+from tests.role_play import PACED, played
 
 CLUSTER = "demo.metal.test"
 METALLB = "/apis/metallb.io/v1beta1/namespaces/metallb-system"
 PEERS = "/apis/metallb.io/v1beta2/namespaces/metallb-system/bgppeers"
-LVM_CLUSTERS = "/apis/lvm.topolvm.io/v1alpha1/namespaces/openshift-lvm-storage/lvmclusters"
 PLURALS = {
     "Namespace": "namespaces",
     "OperatorGroup": "operatorgroups",
@@ -91,23 +92,14 @@ def play(cluster: ControlPlane, folder: Path, *arguments: str, sandbox: RunningS
     ]
     playbook = folder / "play.json"
     playbook.write_text(json.dumps(content), encoding="utf-8")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", playbook, *arguments],
-        cwd=folder,
-        env={
-            **os.environ,
-            **(sandbox.environment if sandbox else {}),
-            "ANSIBLE_COLLECTIONS_PATH": str(REPOSITORY / "collections"),
-            "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
-            "ANSIBLE_NOCOLOR": "1",
-        },
-        check=False,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=300,
-    )
-    return done.returncode, done.stdout + done.stderr
+    environment = {
+        **os.environ,
+        **(sandbox.environment if sandbox else {}),
+        "ANSIBLE_COLLECTIONS_PATH": str(REPOSITORY / "collections"),
+        "ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    return played(playbook, "-i", "localhost,", *arguments, environment=environment)
 
 
 def changed(output: str) -> int:
@@ -173,34 +165,6 @@ def test_the_api_server_accepts_the_objects_with_strict_validation(cluster: Cont
     answer = cluster.call("POST", f"{METALLB}/ipaddresspools?dryRun=All&fieldValidation=Strict", wrong)
     assert answer.status_code == 400, "an unknown field is refused, or this test would prove nothing"
     assert names(cluster, f"{METALLB}/ipaddresspools") == []
-
-
-def test_local_storage_is_installed_and_a_second_run_changes_nothing(cluster: ControlPlane, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {
-        "openshift_local_storage": "lvms",
-        "openshift_local_storage_node_labels": {"node-role.kubernetes.io/storage": ""},
-    }
-    with Olm(cluster):
-        start = cluster.audited_until()
-        code, output = play(cluster, tmp_path, "--check", **settings)
-        assert code == 0, output[-3000:]
-        assert changed(output) == 1, "of a cluster without the namespace only that is predicted"
-        assert written(cluster, start) == []
-
-        code, output = play(cluster, tmp_path, **settings)
-        assert code == 0, output[-3000:]
-        (storage,) = cluster.call("GET", LVM_CLUSTERS).json()["items"]
-        (device_class,) = storage["spec"]["storage"]["deviceClasses"]
-        assert (device_class["name"], device_class["default"]) == ("vg1", True)
-        assert storage["spec"]["tolerations"] == [{"operator": "Exists"}]
-
-        before = versions(cluster)
-        assert len(before) > 3
-        code, output = play(cluster, tmp_path, **settings)
-        assert code == 0, output[-3000:]
-        assert (changed(output), versions(cluster)) == (0, before)
-        code, output = play(cluster, tmp_path, "--check", **settings)
-        assert (code, changed(output)) == (0, 0), output[-3000:]
 
 
 @pytest.mark.parametrize(

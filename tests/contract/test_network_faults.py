@@ -61,6 +61,10 @@ def test_a_failed_vlan_batch_reports_the_services_error(metal: Metal) -> None:
         queued = {"method": "GET", "path": "/vlan-assignments/batches/", "status": 200, "body": {"id": "b", "state": "queued"}}
         metal.sandbox.call("POST", "faults", json=queued)
         late = metal.run("metal_port", {**ready.create, "wait_timeout": 0.5})
+        metal.sandbox.call("DELETE", "faults")
+        failed = {**queued, "body": {"id": "b", "state": "failed", "error_messages": ["VLAN 1102 is odd"]}}
+        metal.sandbox.call("POST", "faults", json=failed)
+        assert "batch b failed: VLAN 1102 is odd" in metal.run("metal_port", {**ready.create, "vlan_ids": ["1102", "1103"]})["msg"]
         assert re.search("within wait_timeout.* batch b is queued", late["msg"]), late["msg"]
 
 

@@ -5,64 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.metadata_service import MetadataService
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files"
 SSD = 480
-
-
-@dataclass
-class Metadata(ThreadingHTTPServer):
-    """A machine's metadata, and the address for its events."""
-
-    told: list[dict[str, Any]] = field(default_factory=list)
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.told = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Answer(BaseHTTPRequestHandler):
-    server: Metadata
-
-    def do_GET(self) -> None:
-        self._answer({"phone_home_url": f"{self.server.url}/phone-home"})
-
-    def do_POST(self) -> None:
-        assert self.path == "/events"
-        self.server.told.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-        self._answer({})
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-    def _answer(self, body: Mapping[str, Any]) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-
-@pytest.fixture
-def metadata() -> Iterator[Metadata]:
-    with Metadata() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 def link(path: Path, to: Path) -> None:
@@ -75,7 +28,7 @@ class Machine:
     """Hardware below ``root``. What changes something real is a stand-in that writes down how it was called."""
 
     root: Path
-    metadata: Metadata
+    metadata: MetadataService
     hosts: int = 0
     numbers: int = 0
 
@@ -195,21 +148,21 @@ class Machine:
             return path
         assert done.returncode == 1, done.stderr
         assert not config.exists()
-        ((state, message),) = ((event["state"], event["message"]) for event in self.metadata.told)
+        ((state, message),) = ((event["state"], event["message"]) for event in self.metadata.events)
         assert (state, message.removeprefix("[choose-disk] ")) == ("failed", console.removeprefix("choose-disk: ").strip())
         return None
 
     @property
     def told(self) -> str:
-        return str(self.metadata.told[0]["message"])
+        return str(self.metadata.events[0]["message"])
 
     def calls(self) -> list[str]:
         return (self.root / "calls").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.fixture
-def machine(tmp_path: Path, metadata: Metadata) -> Machine:
-    return Machine(tmp_path / "machine", metadata)
+def machine(tmp_path: Path, metadata_service: MetadataService) -> Machine:
+    return Machine(tmp_path / "machine", metadata_service)
 
 
 @pytest.fixture
@@ -350,7 +303,7 @@ def test_a_console_that_cannot_be_written_changes_nothing(broken_console: Machin
     broken_console.rule("smallest", {})
     assert broken_console.run("choose-disk.sh").returncode == 0
     assert (broken_console.root / "etc/coreos/installer.d/20-disk.yaml").read_text(encoding="utf-8") == "dest-device: /dev/sda\n"
-    assert broken_console.metadata.told == []
+    assert broken_console.metadata.events == []
 
 
 @pytest.mark.debian("jq", "curl")

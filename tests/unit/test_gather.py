@@ -80,30 +80,33 @@ def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
     assert {judged_machines.replace(" | default([])", "")} == let_in
 
 
-def told(folder: Path, **variables: Any) -> Any:
-    """Whose requests the role would have judged, and whether it would have judged any."""
-    (task,) = (task for task in read("roles/gather/tasks/collect/certificate_requests.yml") if MODULE in task)
-    content = f"{{{{ {{'machines': __gather_joining | map(attribute='name') | list, 'judged': {task['when']}}} | to_json }}}}"
-    play = {
+def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], **environment: str) -> None:
+    """Run tasks of the role gather with its defaults."""
+    content = {
         "hosts": "localhost",
         "connection": "local",
         "gather_facts": False,
         "vars_files": [str(ROOT / f"roles/gather/{part}/main.yml") for part in ("defaults", "vars")],
-        "tasks": [{"ansible.builtin.copy": {"dest": str(folder / "told.json"), "mode": "0600", "content": content}}],
+        "tasks": tasks,
     }
-    (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
-    given = {
-        "ansible_python_interpreter": sys.executable,
-        "openshift_directory": str(folder),
-        "gather_machines": WANTED,
-        "__gather_devices": DEVICES,
-    } | variables
-    subprocess.run(
+    (folder / "play.yml").write_text(json.dumps([content]), encoding="utf-8")
+    given = {"ansible_python_interpreter": sys.executable, "openshift_directory": str(folder), **variables}
+    done = subprocess.run(
         ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
-        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
-        check=True,
+        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **environment},
+        check=False,
         capture_output=True,
+        text=True,
     )
+    assert done.returncode == 0, done.stdout
+
+
+def told(folder: Path, **variables: Any) -> Any:
+    """Whose requests the role would have judged, and whether it would have judged any."""
+    (task,) = (task for task in read("roles/gather/tasks/collect/certificate_requests.yml") if MODULE in task)
+    content = f"{{{{ {{'machines': __gather_joining | map(attribute='name') | list, 'judged': {task['when']}}} | to_json }}}}"
+    tasks = [{"ansible.builtin.copy": {"dest": str(folder / "told.json"), "mode": "0600", "content": content}}]
+    play(folder, tasks, {"gather_machines": WANTED, "__gather_devices": DEVICES, **variables})
     return json.loads((folder / "told.json").read_text(encoding="utf-8"))
 
 
@@ -156,27 +159,7 @@ def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent
         }
         for number in (10, 11, 12)
     ]
-    play = {
-        "hosts": "localhost",
-        "connection": "local",
-        "gather_facts": False,
-        "vars_files": [str(ROOT / f"roles/gather/{part}/main.yml") for part in ("defaults", "vars")],
-        "tasks": gathering_tasks(),
-    }
-    (folder / "play.yml").write_text(json.dumps([play]), encoding="utf-8")
-    given = {
-        "ansible_python_interpreter": sys.executable,
-        "openshift_directory": str(folder),
-        "openshift_gather_logs": True,
-        "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]},
-    }
-    done = subprocess.run(
-        ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
-        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "SSH_AUTH_SOCK": agent},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
+    variables = {"openshift_gather_logs": True, "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]}}
+    play(folder, gathering_tasks(), variables, SSH_AUTH_SOCK=agent)
     desired = f"gather bootstrap --dir={folder}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
     assert calls.read_text(encoding="utf-8").splitlines() == [f"{each}|{desired}" for each in agents_asked]

@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import http.client
 import importlib.util
-import ipaddress
 import json
 import os
 import signal
@@ -20,11 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from tests.certificates import self_signed
 from tests.ports import free_ports
 
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files" / "publish.py"
@@ -35,28 +32,12 @@ WORD = "open-sesame"
 
 
 def write_certificate(folder: Path) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "publish")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(each)) for each in (ADDRESS, OTHER_LOOPBACK)]), critical=False
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)
+    key, certificate = self_signed(ec.generate_private_key(ec.SECP256R1()), later, (ADDRESS, OTHER_LOOPBACK))
     folder.mkdir()
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / "server.key").write_bytes(private)
+    (folder / "server.key").write_bytes(key)
     # Last, since the server takes it for the sign that both are there.
-    (folder / "server.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "server.crt").write_bytes(certificate)
 
 
 @dataclass

@@ -18,13 +18,12 @@ from pathlib import Path
 import httpx
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import NameOID
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
 from metal_api.ironic.enrolment import Result
 from metal_api.printable import PrintableFormatter
+from tests.certificates import self_signed
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.server import ROOT, Server, rack_file, running_server
 from tests.ports import free_port
@@ -170,7 +169,7 @@ def test_a_state_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
 
 def test_an_expired_certificate_is_refused(tmp_path: Path, rack: FakeRack) -> None:
     both = tmp_path / "both.pem"
-    _write_pair(both, ec.generate_private_key(ec.SECP256R1()), datetime(2021, 1, 1, tzinfo=UTC))
+    both.write_bytes(b"".join(self_signed(ec.generate_private_key(ec.SECP256R1()), datetime(2021, 1, 1, tzinfo=UTC))))
     server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.3", 1), rack.ironic.access)
     server.command.remove("--plain-http")
     done = command(*server.command[3:], "--certificate", both, "--key", both)
@@ -180,7 +179,7 @@ def test_an_expired_certificate_is_refused(tmp_path: Path, rack: FakeRack) -> No
 
 def test_a_renewed_certificate_is_used_without_a_restart(tmp_path: Path, rack: FakeRack) -> None:
     both, later = tmp_path / "both.pem", datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
-    _write_pair(both, rsa.generate_private_key(65537, 2048), later)
+    both.write_bytes(b"".join(self_signed(rsa.generate_private_key(65537, 2048), later)))
     server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.5", 1), rack.ironic.access)
     server.use_tls()
     server.metrics = f"127.0.0.1:{free_port()}"
@@ -191,7 +190,7 @@ def test_a_renewed_certificate_is_used_without_a_restart(tmp_path: Path, rack: F
         server.start()
         assert _shown(port) == (later, rsa.RSAPublicKey)
         # Of another type, as certbot makes them since its version 2.
-        _write_pair(both, ec.generate_private_key(ec.SECP256R1()), later + timedelta(days=60))
+        both.write_bytes(b"".join(self_signed(ec.generate_private_key(ec.SECP256R1()), later + timedelta(days=60))))
         _reload(server)
         server.until(lambda: _shown(port) == (later + timedelta(days=60), ec.EllipticCurvePublicKey), what="the new certificate is shown")
         # An old connection goes on.
@@ -210,15 +209,6 @@ def test_a_renewed_certificate_is_used_without_a_restart(tmp_path: Path, rack: F
 def _reload(server: Server) -> None:
     assert server.process is not None
     server.process.send_signal(signal.SIGHUP)
-
-
-def _write_pair(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, until: datetime) -> None:
-    """Write a key and a certificate signed by it into one PEM file."""
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "metal.test")])
-    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2020, 1, 1, tzinfo=UTC), until)
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    path.write_bytes(private + made.sign(key, hashes.SHA256()).public_bytes(pem))
 
 
 def _shown(port: int) -> tuple[datetime, type]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,3 +18,12 @@ async def eventually(look: Callable[[], Awaitable[Any]], *, within: float = 20.0
                 await asyncio.sleep(0.1)
             return answer
     raise AssertionError(f"not within {within} s: {what or look}; last answer {answer!r}")
+
+
+def until(condition: Callable[[], Any], what: str = "", *, within: float = 60.0) -> Any:
+    """Return the first true answer of ``condition``, asked again and again for ``within`` seconds at most."""
+    ends = time.monotonic() + within
+    while not (answer := condition()):
+        assert time.monotonic() < ends, f"not within {within:g} s: {what}"
+        time.sleep(0.05)
+    return answer

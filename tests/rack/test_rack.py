@@ -92,20 +92,6 @@ def test_a_device_whose_bmc_is_dead_at_its_deletion_keeps_its_server(rack: Runni
     assert not rack.medium(name)
 
 
-def test_a_deployment_without_a_bmc_fails_and_the_server_can_be_used_again(rack: RunningRack) -> None:
-    rack.until(lambda: rack.free() == 4, 60, "four servers are offered")
-    with _dead_bmcs(rack, *(each.name for each in MACHINES)):
-        id_ = rack.order("d").json()["id"]
-        rack.until_state(id_, "failed", 600)
-        events = rack.events(id_)
-        assert sum(each.startswith("server.deploy_failed") for each in events) == 3, events
-        assert any(each.startswith("provisioning.failed: server ") and "cannot be deployed" in each for each in events), events
-        assert not any(rack.is_on(each.name) for each in MACHINES)
-    rack.until(lambda: not any(_node(rack, each.name)["maintenance"] for each in MACHINES), 180, "the maintenance has ended")
-    rack.delete(id_)
-    rack.until(lambda: rack.free() == 4, 60, "four servers are offered again")
-
-
 @contextmanager
 def _dead_bmcs(rack: RunningRack, *names: str) -> Iterator[None]:
     for name in names:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from sandbox.testing.process import RunningSandbox
+from tests.eventually import until
 from tests.ssh_keys import make_ssh_key
 
 pytestmark = pytest.mark.debian("openssh-server")
@@ -61,13 +60,6 @@ class Lab:
 def lab(tmp_path: Path) -> Iterator[Lab]:
     with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000) as running:
         yield Lab(tmp_path, running)
-
-
-def until(condition: Callable[[], Any], what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def test_the_log_of_a_console_is_for_keys_of_the_project_and_its_users(lab: Lab) -> None:

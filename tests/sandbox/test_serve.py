@@ -8,11 +8,9 @@ No cluster is made here, so empty programs stand for the control plane's.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pty
-import re
 import shlex
 import shutil
 import signal
@@ -21,20 +19,15 @@ import ssl
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dns.message
-import dns.query
-import dns.tsigkeyring
-import dns.update
 import httpx
 import pytest
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox
-from tests.ports import may_listen
+from tests.eventually import until
 
 EXPORTS = [
     "METAL_API_URL",
@@ -81,14 +74,6 @@ def start(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "sandbox", *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=30, check=False
     )
-
-
-def until(condition: Callable[[], Any], within: float = 60.0) -> Any:
-    ends = time.monotonic() + within
-    while not (found := condition()):
-        assert time.monotonic() < ends, f"not within {within} s"
-        time.sleep(0.05)
-    return found
 
 
 class Api:
@@ -212,89 +197,6 @@ def test_a_terminal_shows_where_to_read_it_and_no_token(tmp_path: Path) -> None:
     assert b"TOKEN" not in shown
 
 
-def test_the_same_again_after_kill(sandbox: RunningSandbox) -> None:
-    before = dict(sandbox.environment)
-    key = dns.tsigkeyring.from_text({before["OPENSHIFT_DNS_KEY_NAME"]: ("hmac-sha256", before["OPENSHIFT_DNS_KEY_SECRET"])})
-    update = dns.update.UpdateMessage(before["OPENSHIFT_BASE_DOMAIN"], keyring=key)
-    update.add("api.demo", 60, "A", "127.64.0.2")
-    assert dns.query.udp(update, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).rcode() == 0
-    sandbox.kill()
-    sandbox.start()
-    assert sandbox.environment == before
-    query = dns.message.make_query("api.demo.metal.test", "A")
-    assert dns.query.udp(query, before["OPENSHIFT_DNS_SERVER"], port=int(before["OPENSHIFT_DNS_PORT"]), timeout=20).answer
-
-
-def boot_script(mirror: str, platform: str, arguments: str = "") -> str:
-    """The script of an install, from the mirror's own list of builds."""
-    streams = f"{mirror}/x86_64/dependencies/rhcos/streams/"
-
-    def first(url: str) -> str:
-        return url + str(next(name for name in re.findall(r'href="([^"?]+/)"', httpx.get(url).text) if not name.startswith(("/", ".."))))
-
-    build = first(first(streams) + "builds/")
-    names = re.findall(r'href="([^"]+)"', httpx.get(build).text)
-    kernel, initramfs, rootfs = (build + next(n for n in names if f"live-{part}" in n) for part in ("kernel", "initramfs", "rootfs"))
-    return (
-        f"#!ipxe\nkernel {kernel} initrd=main coreos.live.rootfs_url={rootfs} coreos.inst.install_dev=/dev/sda "
-        f"coreos.inst.platform_id={platform} {arguments} console=ttyS1,115200n8\ninitrd --name main {initramfs}\nboot\n"
-    )
-
-
-@contextlib.contextmanager
-def web_server(files: Path) -> Iterator[str]:
-    """Serves a folder; yields its URL."""
-    files.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    web = subprocess.Popen(
-        [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(files), str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        web.terminate()
-        web.wait()
-
-
-POINTER = {"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,x"}}]}}
-
-
-def test_with_the_vendors_names_machines_read_userdata_as_from_the_vendor(tmp_path: Path) -> None:
-    """Over TLS at port 443, by the name that DNS has, with a certificate that the machines and the user's shell take for a public one."""
-    if not may_listen(443):
-        pytest.skip("needs port 443: root, or the sysctl net.ipv4.ip_unprivileged_port_start")
-    files = tmp_path / "web"
-    with RunningSandbox(tmp_path / "state", log=tmp_path / "log", speed=20_000, vendor_names=True) as running, web_server(files) as url:
-        (files / "boot.ipxe").write_text(boot_script(running.environment["OPENSHIFT_MIRROR_URL"], "packet"))
-        api = Api(running)
-        id_ = api.create(ipxe_script_url=f"{url}/boot.ipxe", userdata=json.dumps(POINTER))
-        until(lambda: any("/etc/mark" in body for body in api.user_events(id_)))
-        assert "[fetch] Ignition status: finished successfully" in api.user_events(id_)
-        settings = {
-            "ignition_platform": "packet",
-            "resolver": running.environment["OPENSHIFT_DNS_SERVER"],
-            "resolver_port": running.environment["OPENSHIFT_DNS_PORT"],
-            "timeout": 20,
-        }
-        program = (
-            "import json, sys; from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import metadata; "
-            "print(json.dumps(metadata.collect(json.loads(sys.argv[1]))))"
-        )
-        trusted = {**os.environ, "SSL_CERT_FILE": running.environment["SSL_CERT_FILE"], "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-c", program, json.dumps(settings)]
-        done = subprocess.run(command, env=trusted, check=True, capture_output=True, text=True)
-        reading = json.loads(done.stdout)["metadata"]
-        assert (len(reading["addresses"]), reading["problems"]) == (1, {})
-        running.stop()
-        running.start()
-        assert "SSL_CERT_FILE" in running.environment, "kept for later starts"
-
-
 def children_of(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -340,10 +242,7 @@ def test_the_sandbox_ends_with_its_parent_process(tmp_path: Path) -> None:
     assert sandbox.exists()
     starter.kill()
     starter.wait()
-    deadline = time.monotonic() + 20
-    while sandbox.exists():
-        assert time.monotonic() < deadline, "it goes on though its parent was killed"
-        time.sleep(0.1)
+    until(lambda: not sandbox.exists(), "it ends with its parent", within=20)
 
 
 def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
@@ -351,21 +250,6 @@ def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
     assert second.returncode == 1
     assert second.stderr == f"sandbox: --state {sandbox.directory}: another sandbox (process {sandbox.pid}) uses this folder\n"
     assert second.stdout == ""
-
-
-def network(sandbox: RunningSandbox) -> str:
-    return str(json.loads((sandbox.directory / "sandbox.json").read_text())["machine_network"])
-
-
-def test_a_sandbox_that_was_killed_comes_back_to_its_machines_addresses(sandbox: RunningSandbox, tmp_path: Path) -> None:
-    id_ = Api(sandbox).create(operating_system="ubuntu_24_04")
-    until(lambda: Api(sandbox).device(id_)["state"] == "active")
-    addresses = Api(sandbox).device(id_)["ip_addresses"]
-    sandbox.kill()
-    with RunningSandbox(tmp_path / "second", log=tmp_path / "second.log") as second:
-        assert network(second) != network(sandbox)
-        sandbox.start()
-        assert Api(sandbox).device(id_)["ip_addresses"] == addresses
 
 
 def test_each_sandbox_has_a_token_and_a_project_of_its_own(sandbox: RunningSandbox, tmp_path: Path) -> None:

@@ -43,14 +43,6 @@ def test_a_ready_folder_takes_the_place_of_the_build(tmp_path: Path, monkeypatch
         build.ensure_image()
 
 
-def test_an_image_in_the_cache_is_not_built_again(console: Console) -> None:
-    image_in(build.cache_folder())
-    image_in(build.agent_cache_folder())
-    assert build.ensure_image(console).kernel.read_text() == "vmlinuz"
-    assert isinstance(console.file, io.StringIO)
-    assert not console.file.getvalue()
-
-
 def test_a_failed_step_leaves_no_image_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch, console: Console, tmp_path: Path) -> None:
     installer = tmp_path / "installer"
     for name in ("systemd", "scripts"):
@@ -101,10 +93,3 @@ def test_missing_programs_are_named_with_their_packages() -> None:
     with pytest.raises(build.ImageError, match=r"without no-such-program\. .*apt-get install no-such-package\. .*SANDBOX_COREOS_IMAGE"):
         build.check_programs({"no-such-program": "no-such-package", "sh": "dash"})
     build.check_programs({"sh": "dash"})
-
-
-def program(path: Path, line: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{line}\n")
-    path.chmod(0o755)
-    return path

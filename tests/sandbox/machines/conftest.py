@@ -32,6 +32,11 @@ from tests.ports import free_port
 
 FAST = 1_000_000.0
 BUILD = "9.6.20251015-1"
+POINTER: dict[str, Any] = {
+    "ignition": {"version": "3.2.0"},
+    "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,here"}}]},
+}
+"""The userdata of machines, unless a test has its own."""
 
 
 def artefact(kind: str, build: str = BUILD, architecture: str = "x86_64") -> bytes:
@@ -125,6 +130,7 @@ class DataCentre:
         self.boot.answers = {"/auto.ipxe": self._auto, "/phone-home": self._phone_home, "/events": self._event}
         metadata = {"hostname": "m0", "phone_home_url": f"{self.boot.url}/phone-home"}
         self.metadata.answers = {"/metadata": json.dumps(metadata).encode()}
+        self.userdata(POINTER)
         self.web.answers = {f"/{kind}": artefact(kind) for kind in ("kernel", "initramfs", "rootfs")}
         self.machines = self.new_machines()
 
@@ -194,6 +200,22 @@ class DataCentre:
                     await self.changed.wait()
         except TimeoutError:
             raise AssertionError(f"did not come: events {self.events}\n{self.screen()}") from None
+
+    async def installed(self) -> None:
+        """Install a machine, and wait until its system boots."""
+        await self.machines.install(hardware())
+        await self.until(lambda: bool(self.booted))
+
+    async def reported(self) -> None:
+        """Install a machine, and wait for its first event."""
+        await self.machines.install(hardware())
+        await self.until(lambda: bool(self.events))
+
+    async def failed(self) -> str:
+        """Install a machine, wait until it has failed, and return the last message."""
+        await self.machines.install(hardware())
+        await self.until(lambda: any(state == "failed" for state, _unused in self.events))
+        return self.events[-1][1]
 
     def screen(self, device_id: str = "d0") -> str:
         path = self.folder / "machines" / device_id / "screen.log"

@@ -28,6 +28,7 @@ def cloud_config(**content: Any) -> bytes:
 
 @pytest.mark.parametrize("userdata", [None, b"#!/bin/sh\nexit 1\n", b"#cloud-config\n- a\n", b"#cloud-config\na: [\n"])
 async def test_other_userdata_installs_all_the_same(centre: DataCentre, userdata: bytes | None) -> None:
+    centre.metadata.answers["/userdata"] = 404
     if userdata is not None:
         centre.userdata(userdata)
     await centre.machines.install(ubuntu())

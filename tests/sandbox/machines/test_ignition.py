@@ -6,21 +6,16 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import gzip
 import hashlib
 import json
-import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from metal_api.tls import CertificateAuthority
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines import ignition
@@ -33,59 +28,21 @@ NAME = "api-int.demo.metal.test"
 FILES = {"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": "/a", "mode": 384, "contents": {"source": "data:,a"}}]}}
 
 
-class Authority:
-    """A certificate authority and the certificates it gives."""
-
-    def __init__(self) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test authority")])
-        self.certificate = self._sign(self._name, self._key.public_key(), authority=True)
-        self.pem = self.certificate.public_bytes(serialization.Encoding.PEM)
-
-    def _sign(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, authority: bool, name: str = NAME) -> x509.Certificate:
-        now = datetime.datetime.now(datetime.UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(key)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
-
-    def context(self, folder: Path, name: str) -> ssl.SSLContext:
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate = self._sign(subject, key.public_key(), authority=False, name=name)
-        (folder / "server.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        (folder / "server.key").write_bytes(
-            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(folder / "server.crt", folder / "server.key")
-        return context
-
-
 class GivenUp(Exception):  # noqa: N818 - nothing went wrong
     """The test has seen what is tried for ever, and stops it."""
 
 
 class Network:
     def __init__(self, folder: Path) -> None:
-        self.authority = Authority()
+        self.authority = CertificateAuthority(folder / "tls")
         self.web = Web()
         self.dns = Server(DynamicZone("metal.test", folder / "zone", keyring("k", "c2VjcmV0")))
-        self._folder = folder
         self.errors: list[str] = []
         self.patience = 0
         self.http: BoundHTTP
 
     async def open(self) -> None:
-        await self.web.open(self.authority.context(self._folder, NAME))
+        await self.web.open(self.authority.server_context("127.0.0.1", NAME))
         await self.dns.start()
         add_address(self.dns.zone, NAME, "127.0.0.1")
         self.http = BoundHTTP("127.64.8.1", NameService((self.dns.address, self.dns.port), "127.64.8.1"))
@@ -99,7 +56,7 @@ class Network:
         return f"https://{name}:{self.web.port}{path}"
 
     def pointer(self, *references: dict[str, Any], how: str = "merge", ca: bytes | None = None, **more: Any) -> dict[str, Any]:
-        cas = [{"source": data_url(self.authority.pem if ca is None else ca)}]
+        cas = [{"source": data_url(self.authority.certificate_file.read_bytes() if ca is None else ca)}]
         config: Any = list(references) if how == "merge" else references[0]
         return {
             "ignition": {"version": "3.2.0", "config": {how: config}, "security": {"tls": {"certificateAuthorities": cas}}},
@@ -256,12 +213,12 @@ async def test_server_errors_are_tried_again(network: Network) -> None:
 
 
 @pytest.mark.parametrize("kind", ["other authority", "no authority", "other name", "nothing there", "no such name"])
-async def test_untrusted_and_absent_servers_are_tried_for_ever(network: Network, kind: str) -> None:
+async def test_untrusted_and_absent_servers_are_tried_for_ever(network: Network, tmp_path: Path, kind: str) -> None:
     network.web.answers["/c"] = TEXT
     reference = {"source": network.url("/c")}
     pointer = network.pointer(reference)
     if kind == "other authority":
-        pointer = network.pointer(reference, ca=Authority().pem)
+        pointer = network.pointer(reference, ca=CertificateAuthority(tmp_path / "other").certificate_file.read_bytes())
     if kind == "no authority":
         del pointer["ignition"]["security"]
     if kind == "other name":

@@ -13,29 +13,20 @@ import pytest
 
 from sandbox.machines.ignition import data_url
 
-from .conftest import DataCentre, artefact, hardware, script
-
-POINTER: dict[str, Any] = {
-    "ignition": {"version": "3.2.0"},
-    "storage": {"files": [{"path": "/etc/mark", "contents": {"source": "data:,here"}}]},
-}
+from .conftest import POINTER, DataCentre, artefact, hardware, script
 
 
 async def test_an_embedded_config_wins_over_userdata(centre: DataCentre) -> None:
     centre.web.answers["/own.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": [{"path": "/embedded"}]}}).encode()
     centre.chain(script(centre.web, f"coreos.inst.ignition_url={centre.web.url}/own.ign"))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
     assert centre.booted[0][1]["storage"]["files"][0]["path"] == "/embedded"
     assert "/userdata" not in centre.metadata.paths()
 
 
 async def test_platform_metal_reads_no_userdata_and_has_no_serial_console(centre: DataCentre) -> None:
     centre.chain(script(centre.web, install="coreos.inst.install_dev=/dev/sda"))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
     assert centre.booted[0][1].get("storage") is None
     assert centre.events == []
     assert "login:" not in centre.console()
@@ -56,8 +47,7 @@ METAL = "dest-device: /dev/sda\nplatform: metal\nconsole: ['ttyS1,115200n8']\nig
 async def test_platform_metal_boots_the_config_that_the_live_system_has_written(centre: DataCentre) -> None:
     centre.web.answers["/live.ign"] = live_config(POINTER, METAL)
     centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
     assert centre.booted[0][1]["storage"]["files"][0]["contents"]["source"] == data_url(b"here")
     assert centre.metadata.asked == []
     assert centre.events == []
@@ -67,8 +57,7 @@ async def test_platform_metal_boots_the_config_that_the_live_system_has_written(
 async def test_an_ignition_file_that_does_not_exist_stops_the_install(centre: DataCentre) -> None:
     centre.web.answers["/live.ign"] = live_config(None, METAL)
     centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.events))
+    await centre.reported()
     assert "opening source Ignition config /etc/coreos/final.ign: No such file" in centre.events[-1][1]
 
 
@@ -76,7 +65,6 @@ async def test_where_nothing_answers_at_the_vendors_name_packet_waits_for_ever_a
     centre.vendor_names = False
     centre.machines = centre.new_machines()
     centre.chain(script(centre.web))
-    centre.userdata(POINTER)
     await centre.machines.install(hardware())
     async with asyncio.timeout(30):
         while "ignition: GET https://metadata.packet.net/userdata: attempt #3" not in centre.console():  # noqa: ASYNC110 - a file
@@ -96,8 +84,7 @@ async def test_a_unit_reports_the_first_boot_where_a_metadata_service_answers(ce
     final = {"ignition": {"version": "3.2.0"}, "storage": {"files": files}, "systemd": {"units": [unit]}}
     centre.web.answers["/live.ign"] = live_config(final, METAL)
     centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
     assert centre.metadata.paths() == [path]
     assert centre.events == ([("running", "[first boot] done")] if reported else [])
 
@@ -105,7 +92,6 @@ async def test_a_unit_reports_the_first_boot_where_a_metadata_service_answers(ce
 async def test_always_pxe_installs_for_ever(centre: DataCentre) -> None:
     centre.always_pxe = True
     centre.chain(script(centre.web))
-    centre.userdata(POINTER)
     await centre.machines.install(hardware())
     await centre.until(lambda: len(centre.phoned) >= 3)
     assert centre.booted == []
@@ -127,9 +113,7 @@ async def test_always_pxe_installs_for_ever(centre: DataCentre) -> None:
 async def test_wrong_artefacts_hang(centre: DataCentre, change: dict[str, Any], reason: str) -> None:
     centre.chain(script(centre.web))
     centre.web.answers.update(change)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
-    assert reason in centre.events[-1][1]
+    assert reason in await centre.failed()
     assert centre.events[-1][1].startswith("[sandbox] the machine hangs: ")
     assert centre.booted == []
 
@@ -145,32 +129,25 @@ async def test_wrong_artefacts_hang(centre: DataCentre, change: dict[str, Any], 
 )
 async def test_wrong_install_arguments_hang(centre: DataCentre, install: str, reason: str) -> None:
     centre.chain(script(centre.web, install=install))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
-    assert reason in centre.events[-1][1]
+    assert reason in await centre.failed()
 
 
 async def test_no_rootfs_argument(centre: DataCentre) -> None:
     centre.chain(script(centre.web).replace("coreos.live.rootfs_url", "coreos.live.rootfs"))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.events))
+    await centre.reported()
     assert "coreos.live.rootfs_url" in centre.events[-1][1]
 
 
 async def test_rootfs_as_second_initrd(centre: DataCentre) -> None:
     text = script(centre.web).replace(f"coreos.live.rootfs_url={centre.web.url}/rootfs ", "")
     centre.chain(text.replace("boot\n", f"initrd {centre.web.url}/rootfs\nboot\n"))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
 
 
 async def test_a_missing_rootfs_is_waited_for(centre: DataCentre) -> None:
     centre.chain(script(centre.web))
-    centre.userdata(POINTER)
     del centre.web.answers["/rootfs"]
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.events))
+    await centre.reported()
     assert centre.events == [("running", f"[live] rootfs not there yet, tried again for ever: {centre.web.url}/rootfs: HTTP 404")]
     centre.web.answers["/rootfs"] = artefact("rootfs")
     await centre.until(lambda: bool(centre.booted))
@@ -198,15 +175,14 @@ async def test_uefi_needs_the_initrd_named_on_the_command_line(centre: DataCentr
 )
 async def test_scripts_that_lead_nowhere(centre: DataCentre, user_script: str, reason: str) -> None:
     centre.chain(user_script)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: any(state == "failed" for state, _unused in centre.events))
-    assert reason in centre.events[-1][1]
+    assert reason in await centre.failed()
     assert centre.phoned == ["body=Device+connected+to+DHCP+system&type=provisioning.104.01"]
 
 
 @pytest.mark.parametrize("userdata", [None, b"#cloud-config\n{}\n", {"ignition": {"version": "2.2.0"}}, b"{"])
 async def test_a_pointer_that_is_none_loops_through_the_emergency_shell(centre: DataCentre, userdata: Any) -> None:
     centre.chain(script(centre.web))
+    centre.metadata.answers["/userdata"] = 404
     if userdata is not None:
         centre.userdata(userdata)
     await centre.machines.install(hardware())
@@ -226,10 +202,8 @@ def old_system(centre: DataCentre, drive: str) -> None:
 
 async def test_a_stale_disk_breaks_first_boot(centre: DataCentre) -> None:
     centre.chain(script(centre.web))
-    centre.userdata(POINTER)
     old_system(centre, "sdb")
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.events))
+    await centre.reported()
     assert "found multiple filesystems with label boot: /dev/sda /dev/sdb" in centre.events[0][1]
     assert centre.booted == []
 
@@ -250,7 +224,6 @@ WIPE_UNIT = (
 )
 async def test_a_live_config_wipes_the_other_disks(centre: DataCentre, unit: dict[str, Any], wiped: bool) -> None:
     centre.chain(script(centre.web, LIVE.format(centre.web.url)))
-    centre.userdata(POINTER)
     centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "systemd": {"units": [unit]}}).encode()
     old_system(centre, "sdb")
     await centre.machines.install(hardware())
@@ -261,29 +234,6 @@ async def test_a_live_config_wipes_the_other_disks(centre: DataCentre, unit: dic
 @pytest.mark.parametrize("missing", ["ignition.firstboot", "ignition.platform.id=metal"])
 async def test_a_live_config_needs_both_arguments(centre: DataCentre, missing: str) -> None:
     centre.chain(script(centre.web, LIVE.format(centre.web.url).replace(missing, "")))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
+    await centre.installed()
     assert "/live.ign" not in centre.web.paths()
     assert "ignition.config.url does nothing" in centre.screen()
-
-
-async def test_installer_files_choose_device_and_console(centre: DataCentre) -> None:
-    options = "dest-device: /dev/sdb\nplatform: packet\n"
-    files = [{"path": "/etc/coreos/installer.d/10-own.yaml", "contents": {"source": data_url(options.encode())}}]
-    centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}}).encode()
-    centre.chain(script(centre.web, LIVE.format(centre.web.url), install=""))
-    centre.userdata(POINTER)
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.booted))
-    assert (centre.folder / "machines/d0/disks/sdb.json").exists()
-    assert not (centre.folder / "machines/d0/disks/sda.json").exists()
-
-
-async def test_a_mistyped_installer_file_stops_the_install(centre: DataCentre) -> None:
-    files = [{"path": "/etc/coreos/installer.d/10-own.yaml", "contents": {"source": "data:,dest_device:%20/dev/sda"}}]
-    centre.web.answers["/live.ign"] = json.dumps({"ignition": {"version": "3.2.0"}, "storage": {"files": files}}).encode()
-    centre.chain(script(centre.web, LIVE.format(centre.web.url)))
-    await centre.machines.install(hardware())
-    await centre.until(lambda: bool(centre.events))
-    assert "unknown field dest_device" in centre.events[-1][1]

@@ -148,30 +148,6 @@ async def test_without_an_enabled_unit_the_machine_has_the_address_of_dhcp_alone
     await host.http.close()
 
 
-@pytest.mark.parametrize(("kind", "families"), [("public", "4"), ("private", "4"), ("public", "4 6")])
-async def test_a_bond_has_the_addresses_of_the_metadata(sandbox: Sandbox, tmp_path: Path, kind: str, families: str) -> None:
-    device, host = await machine_of(sandbox, tmp_path / "machine")
-    own = {(each["address_family"], each["public"]): each["address"] for each in device["ip_addresses"]}
-    network = await node_network(host, NetworkScript.of(config(sandbox, kind, families=families)))
-    assert network.addresses == (own[4, kind == "public"], *([own[6, True]] if families == "4 6" else []))
-    assert host.addresses == (own[4, True], own[4, False])
-    # Private addresses are reached from the machine's own.
-    peers: list[str] = []
-    arrived = asyncio.Event()
-
-    def note(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peers.append(writer.get_extra_info("peername")[0])
-        arrived.set()
-        writer.close()
-
-    async with await asyncio.start_server(note, own[4, False], 0) as server:
-        with pytest.raises(httpx.TransportError):
-            await host.http.request("GET", f"http://{own[4, False]}:{server.sockets[0].getsockname()[1]}/")
-        await asyncio.wait_for(arrived.wait(), 5)
-    assert peers == [own[4, False]]
-    await host.http.close()
-
-
 async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, tmp_path: Path) -> None:
     _device, host = await machine_of(sandbox, tmp_path / "machine")
     script = NetworkScript.of(config(sandbox, "vlan"))

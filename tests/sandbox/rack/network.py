@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.eventually import until
 
 BRIDGE = "br0"
 ADDRESS = "10.77.0.1"
@@ -75,7 +76,7 @@ class Network:
         words = [sys.executable, "-u", "-m", "http.server", "--directory", str(self.www), "--bind", ADDRESS, "8090"]
         process = self.start("boot-service", *words)
         try:
-            wait_for("the boot service listens", lambda: self._times_started() > before)
+            until(lambda: self._times_started() > before, "the boot service listens")
             yield
         finally:
             process.kill()
@@ -120,11 +121,3 @@ def network(folder: Path, dhcp: str = _DHCP) -> Iterator[Network]:
                 process.kill()
                 process.wait()
             holder.kill()
-
-
-def wait_for(what: str, condition: Callable[[], bool], seconds: float = 300) -> None:
-    """Wait until the condition is true."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.2)

@@ -18,8 +18,9 @@ from metal_api.boot_iso import script, write_boot_iso, write_disk_loader
 from metal_api.network.dnsmasq import IPXE, UEFI_FILE, boot_lines
 from sandbox.rack.model import Firmware, RackConfig, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
+from tests.eventually import until
 from tests.sandbox.rack.boot_programs import write_disk
-from tests.sandbox.rack.network import BOOT_URL, BRIDGE, COMMON_DHCP, Network, network, wait_for
+from tests.sandbox.rack.network import BOOT_URL, BRIDGE, COMMON_DHCP, Network, network
 
 pytestmark = pytest.mark.long
 
@@ -96,11 +97,11 @@ async def test_machine_waits_for_the_boot_service_and_runs_its_script(site: _Sit
         site.boot_iso(machine)
         if firmware == "uefi":
             # The iPXE of 2019 has no script before that of DHCP: it ends without an answer, and hangs then.
-            wait_for("the machine has a script", lambda: "/boot.ipxe 200" in site.net.requests())
-    wait_for("the machine tries again", lambda: "Next try in 10 seconds" in site.console(machine))
+            until(lambda: "/boot.ipxe 200" in site.net.requests(), "the machine has a script", within=300)
+    until(lambda: "Next try in 10 seconds" in site.console(machine), "the machine tries again", within=300)
     reached = f"/reached?platform={'efi' if firmware == 'uefi' else 'pcbios'} 404"
     with site.net.serving():
-        wait_for("the script has run", lambda: reached in site.net.requests())
+        until(lambda: reached in site.net.requests(), "the script has run", within=300)
     mac = machine.macs[0].replace(":", "-")
     assert f"/auto.ipxe?mac={mac} 200" in site.net.requests()
     assert "SCRIPT OF THE BOOT SERVICE" in site.console(machine)
@@ -110,7 +111,9 @@ async def test_machine_without_a_network_waits_for_dhcp(site: _Site) -> None:
     with site.net.serving():
         site.boot_iso(_UNCABLED)
         # At the second time it has gone on after the first.
-        wait_for("the machine tries again", lambda: site.console(_UNCABLED).count("no address by DHCP. Next try in 10 seconds") == 2)
+        until(
+            lambda: site.console(_UNCABLED).count("no address by DHCP. Next try in 10 seconds") == 2, "the machine tries again", within=300
+        )
         assert site.net.requests() == ["/boot.iso 200"]
     assert site.ask(_UNCABLED, "GET", "")["PowerState"] == "On"
 
@@ -131,7 +134,7 @@ async def test_uefi_boots_by_http_where_there_is_no_tftp(tmp_path: Path) -> None
             with net.serving():
                 site.ask(machine, "PATCH", "", {"Boot": {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}})
                 site.ask(machine, "POST", "/Actions/ComputerSystem.Reset", {"ResetType": "On"})
-                wait_for("the script has run", lambda: "/reached?platform=efi 404" in net.requests())
+                until(lambda: "/reached?platform=efi 404" in net.requests(), "the script has run", within=300)
         finally:
             await rack.stop()
         paths = [each.partition("?")[0] for each in net.requests()]
@@ -148,8 +151,8 @@ async def test_machine_without_a_script_boots_its_local_disk(site: _Site, firmwa
         _write_uefi_disk(disk)
     with site.net.serving():
         site.boot_iso(machine)
-        wait_for("the local disk is booted", lambda: "BOOTED DISK" in site.console(machine))
+        until(lambda: "BOOTED DISK" in site.console(machine), "the local disk is booted", within=300)
     assert f"/auto.ipxe?mac={machine.macs[0].replace(':', '-')} 404" in site.net.requests()
     assert "no boot script for this machine, booting the local disk" in site.console(machine)
     # The system powers itself off, which the BMC reports.
-    wait_for("the machine is off", lambda: site.ask(machine, "GET", "")["PowerState"] == "Off")
+    until(lambda: site.ask(machine, "GET", "")["PowerState"] == "Off", "the machine is off", within=300)

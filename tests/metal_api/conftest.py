@@ -17,8 +17,9 @@ from starlette.types import ASGIApp
 from metal_api.app import create_boot_app, create_machines_app, create_metadata_app, create_metal_app
 from metal_api.boot import BootMedia
 from metal_api.core.machines import Hardware
-from metal_api.core.world import Environment
+from metal_api.core.world import Environment, MetroNetwork
 from metal_api.listener import Listener
+from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
 from sandbox.clock import Clock
 from sandbox.control import PATH as CONTROL_PATH
@@ -42,6 +43,9 @@ class ScriptedMachines:
         self.boots = True
         self.boot_url = ""
         self.tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, world: MetalWorld) -> None:
+        """Begin, before the world does."""
 
     async def install(self, hw: Hardware) -> None:
         self._note("install", hw)
@@ -128,12 +132,16 @@ class Api:
     def project(self) -> str:
         return f"/projects/{self.world.project_id}"
 
+    async def post(self, path: str, body: dict[str, Any], **query: str) -> dict[str, Any]:
+        """What a POST creates. ``path``: of the project, unless it begins with a slash."""
+        answer = await self.api.post(path if path.startswith("/") else f"{self.project}/{path}", json=body, params=query)
+        assert answer.is_success, answer.text
+        created: dict[str, Any] = answer.json() if answer.content else {}
+        return created
+
     async def create(self, **body: Any) -> dict[str, Any]:
         defaults = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
-        answer = await self.api.post(f"{self.project}/devices", json={**defaults, **body})
-        assert answer.status_code == 201, answer.text
-        device: dict[str, Any] = answer.json()
-        return device
+        return await self.post("devices", {**defaults, **body})
 
     async def device(self, id_: str, **params: str) -> dict[str, Any]:
         answer = await self.api.get(f"/devices/{id_}", params=params)
@@ -152,6 +160,10 @@ class Api:
         await self.until(lambda: self.state(device["id"]) == "active")
         return await self.device(device["id"])
 
+    async def refused(self, path: str, body: dict[str, Any]) -> list[str]:
+        """The texts of a refused POST. ``path``: as of :meth:`post`."""
+        return await self.errors("POST", path if path.startswith("/") else f"{self.project}/{path}", json=body)
+
     async def errors(self, method: str, path: str, status: int = 422, **arguments: Any) -> list[str]:
         """The texts of an answer that has to be an error."""
         answer = await self.api.request(method, path, **arguments)
@@ -160,6 +172,11 @@ class Api:
         assert answer.headers["x-request-id"]
         texts: list[str] = answer.json()["errors"]
         return texts
+
+    async def events(self, id_: str) -> list[str]:
+        """Types and texts of a device's events."""
+        answer = await self.api.get(f"/devices/{id_}/events", params={"per_page": "1000"})
+        return [f"{each['type']}: {each['body']}" for each in answer.json()["events"]]
 
     def state(self, id_: str) -> str:
         device = self.world.store["devices"].get(id_)
@@ -172,6 +189,12 @@ class Sandbox(Api):
 
     world: SandboxWorld
     control: httpx.AsyncClient
+
+    def be_rack(self, monkeypatch: pytest.MonkeyPatch, networks: dict[str, MetroNetwork], *found: FoundServer, url: str = "") -> None:
+        """Give metros plain networks, and report these servers. ``url``: of the services for devices."""
+        environment = environment_of_sandbox(url or self.boot_url, url, "", "", networks=networks, boot_timeout=60)
+        monkeypatch.setattr(self.world, "environment", environment)
+        self.world.service(Servers).refresh(found)
 
     async def seed(self, count: int, **body: Any) -> list[str]:
         answer = await self.control.post("/devices", json={"count": count, **body})
@@ -201,6 +224,7 @@ async def sandbox_in(
     strict: bool = True,
     calls: Sequence[tuple[Call, Endpoint]] = (),
     machines: ScriptedMachines | None = None,
+    media: BootMedia | None = None,
     **environment: Any,
 ) -> AsyncIterator[Sandbox]:
     """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API.
@@ -226,10 +250,11 @@ async def sandbox_in(
     )
     apps = {
         api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, calls)}),
-        boot_port: create_boot_app(world),
+        boot_port: create_boot_app(world, media),
         metadata_port: create_metadata_app(world),
     }
     async with serving(apps), clients(url, world.token, hooks) as (api, control):
+        await machines.start(world)
         await world.start()
         try:
             yield Sandbox(world, machines, url, api, boot_url, metadata_url, control)

@@ -39,7 +39,7 @@ async def test_users_see_what_is_theirs(sandbox: Sandbox, other: tuple[dict[str,
     first = sandbox.world
     (device_id,) = await sandbox.seed(1)
     mine = next(iter(first.store["organizations"])).id
-    vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da"})).json()
+    vlan = await sandbox.post("virtual-networks", {"metro": "da"})
     key = next(iter(first.store["ssh_keys"])).id
     user = next(iter(first.store["users"])).id
     for path in (
@@ -173,20 +173,13 @@ async def test_only_devices_block_the_deletion_of_a_project(sandbox: Sandbox) ->
     world, store = sandbox.world, sandbox.world.store
     kinds = ("virtual_networks", "metal_gateways", "vrfs", "vrf_routes", "reservations")
     path = f"/projects/{(await sandbox.api.post('/projects', json={'name': 'full'})).json()['id']}"
-
-    async def post(beginning: str, **body: Any) -> dict[str, Any]:
-        answer = await sandbox.api.post(beginning, json=body)
-        assert answer.is_success, answer.text
-        made: dict[str, Any] = answer.json()
-        return made
-
-    private, routed, empty = [await post(f"{path}/virtual-networks", metro="da") for _number in range(3)]
-    await post(f"{path}/metal-gateways", virtual_network_id=private["id"], private_ipv4_subnet_size=8)
-    vrf = await post(f"{path}/vrfs", name="v", metro="da", ip_ranges=["10.1.0.0/16"])
-    block = await post(f"{path}/ips", type="vrf", vrf_id=vrf["id"], network="10.1.4.0", cidr=24)
-    gateway = await post(f"{path}/metal-gateways", virtual_network_id=routed["id"], ip_reservation_id=block["id"])
-    await post(f"/vrfs/{vrf['id']}/routes", prefix="0.0.0.0/0", next_hop="10.1.4.2")
-    await post(f"{path}/ips", type="public_ipv4", quantity=1, metro="da")
+    private, routed, empty = [await sandbox.post(f"{path}/virtual-networks", {"metro": "da"}) for _number in range(3)]
+    await sandbox.post(f"{path}/metal-gateways", {"virtual_network_id": private["id"], "private_ipv4_subnet_size": 8})
+    vrf = await sandbox.post(f"{path}/vrfs", {"name": "v", "metro": "da", "ip_ranges": ["10.1.0.0/16"]})
+    block = await sandbox.post(f"{path}/ips", {"type": "vrf", "vrf_id": vrf["id"], "network": "10.1.4.0", "cidr": 24})
+    gateway = await sandbox.post(f"{path}/metal-gateways", {"virtual_network_id": routed["id"], "ip_reservation_id": block["id"]})
+    await sandbox.post(f"/vrfs/{vrf['id']}/routes", {"prefix": "0.0.0.0/0", "next_hop": "10.1.4.2"})
+    await sandbox.post(f"{path}/ips", {"type": "public_ipv4", "quantity": 1, "metro": "da"})
     assert [len(store[kind]) for kind in kinds] == [3, 2, 1, 1, 3]
     # A VLAN goes with its gateways, and a block that was reserved for itself stays.
     assert (await sandbox.api.delete(f"/virtual-networks/{routed['id']}")).status_code == 204

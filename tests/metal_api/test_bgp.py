@@ -40,8 +40,8 @@ async def test_refused_configurations(sandbox: Sandbox) -> None:
         "Asn must be between 1 and 4294967295": {"asn": 0},
     }
     for text, change in texts.items():
-        assert await sandbox.errors("POST", f"{sandbox.project}/bgp-configs", json={**LOCAL, **change}) == [text]
-    (text,) = await sandbox.errors("POST", f"{sandbox.project}/bgp-configs", json={**LOCAL, "md5": "onlyletters"})
+        assert await sandbox.refused("bgp-configs", {**LOCAL, **change}) == [text]
+    (text,) = await sandbox.refused("bgp-configs", {**LOCAL, "md5": "onlyletters"})
     assert text.startswith("Md5 must be 10 to 20 letters and digits")
 
 

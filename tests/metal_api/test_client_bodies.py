@@ -93,7 +93,12 @@ BODIES = [
     ),
     Sent("packngo of 2018", "{project}/devices", {**_OLD_GO, **_PLACE, "facility": "", "hostname": "one"}),
     Sent("packngo", "{project}/devices", {**_PLACE, "hostname": "one", "project_id": "x", "tags": None, "facility": []}),
-    Sent("packet-python", "{project}/devices", {**_PYTHON, **_OLD_PLACE}),
+    Sent(
+        "packet-python",
+        "{project}/devices",
+        {**_PYTHON, **_OLD_PLACE, "customdata": '{{"a": 1}}'},
+        shows=lambda device: (device["tags"], device["customdata"], device["metro"]["code"]) == ([], {"a": 1}, "da"),
+    ),
     Sent("terraform", "{project}/devices", {**_PLACE, "hostname": "", "locked": False, "ip_addresses": [], "storage": {}, "features": []}),
     Sent(
         "packngo",
@@ -162,19 +167,12 @@ BODIES = [
 @pytest.fixture
 async def names(sandbox: Sandbox) -> dict[str, str]:
     """What paths and bodies may name: a device with its port and BGP, a VLAN (1000), a block of eight addresses."""
-
-    async def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = await sandbox.api.post(f"{sandbox.project}/{path}", json=body)
-        assert answer.is_success, answer.text
-        made: dict[str, Any] = answer.json() if answer.content else {}
-        return made
-
     (id_,) = await sandbox.seed(1)
     device = await sandbox.device(id_)
-    await post("bgp-configs", {"deployment_type": "local", "asn": 65000})
-    vlan = await post("virtual-networks", {"metro": "da"})
-    block = await post("ips", {"type": "public_ipv4", "quantity": 8, "metro": "da"})
-    single = await post("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da"})
+    await sandbox.post("bgp-configs", {"deployment_type": "local", "asn": 65000})
+    vlan = await sandbox.post("virtual-networks", {"metro": "da"})
+    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 8, "metro": "da"})
+    single = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da"})
     ports = {each["name"]: f"/ports/{each['id']}" for each in device["network_ports"]}
     return {
         "project": sandbox.project,
@@ -205,7 +203,7 @@ async def test_an_md5_password_that_is_empty_is_none(sandbox: Sandbox) -> None:
     (neighbor,) = (await sandbox.api.get(f"/devices/{id_}/bgp/neighbors")).json()["bgp_neighbors"]
     assert (neighbor["md5_enabled"], neighbor["md5_password"]) == (False, None)
     # What is no password is refused as before.
-    assert await sandbox.errors("POST", f"{sandbox.project}/bgp-configs", json={**body, "md5": "short"})
+    assert await sandbox.refused("bgp-configs", {**body, "md5": "short"})
 
 
 NOWHERE: list[tuple[dict[str, Any], str]] = [
@@ -257,7 +255,7 @@ async def test_a_capacity_check_for_no_facility(sandbox: Sandbox) -> None:
 async def test_a_reserved_machine_of_a_plan_that_is_none(sandbox: Sandbox) -> None:
     made = await sandbox.control.post("/hardware_reservations", json={"count": 1})
     body = {"operating_system": "ubuntu_24_04", "hardware_reservation_id": made.json()["ids"][0]}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "plan": "c9.huge"}) == ["c9.huge is not a valid plan"]
+    assert await sandbox.refused("devices", {**body, "plan": "c9.huge"}) == ["c9.huge is not a valid plan"]
     answer = await sandbox.api.post(f"{sandbox.project}/devices", json={**body, "plan": "", "metro": "", "facility": ""})
     assert answer.status_code == 201, answer.text
 
@@ -266,8 +264,8 @@ async def test_no_server_in_any_of_the_facilities(sandbox: Sandbox) -> None:
     """The text is the one of packngo#121; for one facility there is a better one."""
     await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 0}, "ny": {"c3.small.x86": 0}}}})
     body = {"plan": "c3.small.x86", "operating_system": "ubuntu_24_04", "facility": ["da11", "ny5"]}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=body) == ["Facility can't be blank"]
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "facility": ["da11"]}) == [
+    assert await sandbox.refused("devices", body) == ["Facility can't be blank"]
+    assert await sandbox.refused("devices", {**body, "facility": ["da11"]}) == [
         "The facility da11 has no provisionable c3.small.x86 servers matching your criteria"
     ]
 

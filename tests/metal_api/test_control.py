@@ -224,25 +224,6 @@ async def test_an_answer_is_spoilt_after_its_effect(tmp_path: Path) -> None:
         assert "id" not in (await sandbox.api.get("/user")).json()
 
 
-async def test_impossible_faults_and_settings_are_refused(sandbox: Sandbox) -> None:
-    answer = await sandbox.control.post("/faults", json={"path": "(", "cut": "soon", "what": 1})
-    assert answer.status_code == 422
-    assert len(answer.json()["errors"]) == 3
-    answer = await sandbox.control.put("/settings", json={"quotas": {"vlans": 1}, "latency": {"read": -1}, "other": {}})
-    assert answer.status_code == 422
-    assert len(answer.json()["errors"]) == 3
-    assert (await sandbox.control.put("/settings", json={"speed": 0})).status_code == 422
-    assert (await sandbox.control.get("/nothing")).status_code == 404
-
-
-async def test_settings(sandbox: Sandbox) -> None:
-    changed = await sandbox.control.put("/settings", json={"speed": 30, "capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
-    assert changed.json()["speed"] == sandbox.world.clock.speed == 30
-    assert changed.json()["capacity"]["metros"] == {"da": {"c3.small.x86": 1}}
-    back = await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": None}}})
-    assert back.json()["capacity"]["metros"] == {}
-
-
 async def test_inventory_is_what_would_be_billed(sandbox: Sandbox) -> None:
     await sandbox.seed(2, hostname="n{{index}}", tags=["mine"])
     await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "global_ipv4", "quantity": 1})

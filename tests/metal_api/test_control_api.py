@@ -108,6 +108,10 @@ async def test_a_value_that_does_not_fit_is_named_with_what_would(sandbox: Sandb
     ]
     assert await texts("POST", "/devices", {"plan": "c9"}) == ["c9 is not a valid plan"]
     assert await texts("POST", "/faults", {"cut": "soon"}) == ['cut must be one of before, after, body, not "soon"']
+    assert len(await texts("POST", "/faults", {"path": "(", "what": 1})) == 3
+    assert len(await texts("PUT", "/settings", {"quotas": {"vlans": 1}, "latency": {"read": -1}, "other": {}})) == 3
+    assert len(await texts("PUT", "/settings", {"speed": 0})) == 1
+    assert (await sandbox.control.get("/nothing")).status_code == 404
     assert await texts("PATCH", "/settings", {"latency": {"read": -1}}) == ["latency.read cannot be -1, its default is 0"]
     assert await texts("PATCH", "/settings", {"capacity": {"metros": {"xx": {"c3.small.x86": 1}, "da": {"c9": 1}}}}) == [
         "capacity.metros: xx is not a metro",
@@ -122,6 +126,9 @@ async def test_settings_go_back_to_their_defaults_and_the_speed_stays(sandbox: S
     await sandbox.control.patch(
         "/settings", json={"speed": 30, "quotas": {"devices": 5}, "capacity": {"metros": {"da": {"c3.small.x86": 0}}}}
     )
+    assert sandbox.world.clock.speed == 30
+    back = await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": None}}})
+    assert (back.json()["capacity"]["metros"], back.json()["quotas"]["devices"]) == ({}, 5)
     answer = await sandbox.control.delete("/settings")
     assert answer.json() == {"speed": 30, **DEFAULTS}
     assert sandbox.world.service(Capacity).available_servers("da", "c3.small.x86") > 0

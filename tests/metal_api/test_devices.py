@@ -104,7 +104,7 @@ async def test_other_systems_are_active_when_they_phone_home(sandbox: Sandbox) -
 )
 async def test_refused_orders(sandbox: Sandbox, change: dict[str, Any], expected: list[str]) -> None:
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "one", **change}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=order) == expected
+    assert await sandbox.refused("devices", order) == expected
     assert len(sandbox.world.store["devices"]) == 0
 
 
@@ -114,7 +114,7 @@ async def test_a_quota_of_a_plan_is_returned_and_enforced(sandbox: Sandbox) -> N
     assert (await sandbox.api.get(sandbox.project)).json()["max_devices"] == {"c3.small.x86": 1}
     await sandbox.create(plan="c3.small.x86")
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "two"}
-    refused = await sandbox.errors("POST", f"{sandbox.project}/devices", json=order)
+    refused = await sandbox.refused("devices", order)
     assert refused == ["Devices quota of 1 c3.small.x86 for this project has been reached"]
     await sandbox.create(plan="m3.small.x86")
     await sandbox.control.put("/settings", json={"quotas": {"plans": {}}})
@@ -126,10 +126,10 @@ async def test_features_that_a_plan_has_not(sandbox: Sandbox) -> None:
         assert (await sandbox.create(features=good))["state"] == "queued"
     body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
     for missing in (["gpu"], {"gpu": "required"}):
-        texts = await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "features": missing})
+        texts = await sandbox.refused("devices", {**body, "features": missing})
         assert texts == ["There aren't available servers in that metro"]
     for wrong in ("gpu", {"gpu": "perhaps"}, [1], {"gpu": ["required"]}):
-        (text,) = await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "features": wrong})
+        (text,) = await sandbox.refused("devices", {**body, "features": wrong})
         assert text.startswith("Features must be")
 
 
@@ -138,20 +138,8 @@ async def test_a_key_is_needed_unless_said_otherwise(sandbox: Sandbox) -> None:
     assert (await sandbox.create())["ssh_keys"] == [{"href": f"/metal/v1/ssh-keys/{key['id']}"}]
     await sandbox.api.delete(f"/ssh-keys/{key['id']}")
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=order) == [
-        "must have at least one SSH key or explicitly send no_ssh_keys option"
-    ]
+    assert await sandbox.refused("devices", order) == ["must have at least one SSH key or explicitly send no_ssh_keys option"]
     assert (await sandbox.create(no_ssh_keys=True))["ssh_keys"] == []
-
-
-async def test_orders_as_old_clients_send_them(sandbox: Sandbox) -> None:
-    device = await sandbox.create(
-        tags={}, features={}, public_ipv4_subnet_size=31, project_id=sandbox.world.project_id, userdata="", customdata='{"a": 1}'
-    )
-    assert (device["tags"], device["customdata"]) == ([], {"a": 1})
-    assert device["hostname"] == f"{device['id'][:8]}.packethost.net"
-    assert "href" in device["facility"]
-    assert (await sandbox.create(metro=None, facility="da11"))["metro"]["code"] == "da"
 
 
 async def test_update_and_lock(sandbox: Sandbox) -> None:
@@ -165,12 +153,6 @@ async def test_update_and_lock(sandbox: Sandbox) -> None:
     assert await sandbox.errors("DELETE", path) == ["Cannot delete a locked item"]
     assert (await sandbox.api.put(path, json={"locked": False})).json()["locked"] is False
     assert (await sandbox.api.delete(path)).status_code == 204
-
-
-async def test_delete_waits_for_the_end_of_provisioning(sandbox: Sandbox) -> None:
-    sandbox.world.clock.speed = 1
-    device = await sandbox.create()
-    assert await sandbox.errors("DELETE", f"/devices/{device['id']}") == ["Cannot delete a device while it is provisioning"]
 
 
 async def test_power_actions(sandbox: Sandbox) -> None:

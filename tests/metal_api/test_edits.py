@@ -17,7 +17,6 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.serve import load_rack, rack_in_force
 from metal_api.servers import FoundServer, Server, Servers
 from metal_api.state_folder import StartError, locked
-from sandbox.metal.world import environment_of_sandbox
 from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, sandbox_in
 
 PLAN = Plan(
@@ -60,17 +59,8 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
     """The server did not start again (KeyError)."""
     order = {"plan": PLAN.slug, "metro": "lab"}
 
-    def in_rack(sandbox: Sandbox, networks: dict[str, MetroNetwork], *found: FoundServer) -> None:
-        environment = sandbox.world.environment
-        monkeypatch.setattr(
-            sandbox.world,
-            "environment",
-            environment_of_sandbox(environment.boot_url, "", "", "", networks=networks, boot_timeout=60),
-        )
-        sandbox.world.service(Servers).refresh(found)
-
     async with sandbox_in(tmp_path, strict=False) as sandbox:
-        in_rack(sandbox, {"lab": NETWORK}, SERVER)
+        sandbox.be_rack(monkeypatch, {"lab": NETWORK}, SERVER)
         sandbox.machines.boots = False
         device = await sandbox.create(hostname="one", **order)
         await sandbox.until(lambda: ("install", device["id"]) in sandbox.machines.calls)
@@ -83,7 +73,7 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
         assert (known.address, known.gateway) == ("127.95.0.10", "127.95.0.1")
     use(Catalogue([own_metro("new", "New", "DE")]))
     async with sandbox_in(tmp_path, strict=False) as sandbox:
-        in_rack(sandbox, {}, replace(SERVER, unavailable="its plan is not in the rack file"))
+        sandbox.be_rack(monkeypatch, {}, replace(SERVER, unavailable="its plan is not in the rack file"))
         # Its network stays that of the device.
         assert replace(sandbox.world.store[Server][SERVER.id], unavailable="") == known
         shown = await sandbox.device(device["id"], include="plan,metro")
@@ -98,9 +88,7 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
         ):
             assert (await sandbox.api.get(path)).status_code == 200, path
         assert PLAN.slug not in (await sandbox.api.get("/plans")).text
-        (text,) = await sandbox.errors(
-            "POST", f"{sandbox.project}/devices", json={**order, "metro": "new", "operating_system": "custom_ipxe"}
-        )
+        (text,) = await sandbox.refused("devices", {**order, "metro": "new", "operating_system": "custom_ipxe"})
         assert text == "r640.x86 is not a valid plan"
         assert (await sandbox.api.post(f"/devices/{device['id']}/actions", json={"type": "reboot"})).status_code == 202
         await sandbox.until(lambda: sandbox.world.store["devices"][device["id"]].pending is None)

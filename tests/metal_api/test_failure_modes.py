@@ -16,10 +16,7 @@ async def set_to(sandbox: Sandbox, **settings: Any) -> None:
 
 async def ask(sandbox: Sandbox, quantity: int, **fields: Any) -> dict[str, Any]:
     body = {"type": "public_ipv4", "quantity": quantity, "metro": "da", **fields}
-    answer = await sandbox.api.post(f"{sandbox.project}/ips", json=body)
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()
-    return made
+    return await sandbox.post("ips", body)
 
 
 @pytest.mark.parametrize(("approved", "state"), [(True, "created"), (False, "denied")])
@@ -46,9 +43,11 @@ async def test_time_decides(sandbox: Sandbox, granted: bool, state: str) -> None
     assert waiting["state"] == "pending"
     await sandbox.until(lambda: sandbox.world.store["reservations"][waiting["id"]].state == state)
     body = {"type": "public_ipv4", "quantity": 4, "metro": "da", "fail_on_approval_required": True}
-    (text,) = await sandbox.errors("POST", f"{sandbox.project}/ips", json=body)
+    (text,) = await sandbox.refused("ips", body)
     assert "quota" in text
     assert "approval" in text
+    wrong = {"type": "global_ipv4", "quantity": 8}
+    assert await sandbox.refused("ips", wrong) == ["Quantity must be one of 1, 2, 4"]
 
 
 async def test_reads_can_be_behind(sandbox: Sandbox) -> None:
@@ -60,12 +59,12 @@ async def test_reads_can_be_behind(sandbox: Sandbox) -> None:
     assert (await sandbox.device(id_))["tags"] == []
     fresh = await sandbox.create()
     assert await sandbox.errors("GET", f"/devices/{fresh['id']}", 404) == ["Not found"]
-    vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da"})).json()
+    vlan = await sandbox.post("virtual-networks", {"metro": "da"})
     listed = (await sandbox.api.get(f"{sandbox.project}/devices", params={"include": "project,network_ports.virtual_networks"})).json()
     assert [each["id"] for each in listed["devices"]] == [id_]
     # What is written is written at once: the second of one number is refused, and a change meets the thing itself.
     taken = {"metro": "da", "vxlan": vlan["vxlan"]}
-    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json=taken) == ["Vxlan has already been taken"]
+    assert await sandbox.refused("virtual-networks", taken) == ["Vxlan has already been taken"]
     assert (await sandbox.api.put(f"/virtual-networks/{vlan['id']}", json={"tags": ["a"]})).status_code == 200
     sandbox.world.clock.speed = 1_000
     await sandbox.until(lambda: sandbox.world.read_lag < 0.1)
@@ -80,7 +79,7 @@ async def test_servers_can_be_gone_when_they_are_ordered(sandbox: Sandbox) -> No
     first = await sandbox.api.post("/capacity/metros", json=body)
     assert first.json()["servers"][0]["available"] is True
     order = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=order) == ["There aren't available servers in that metro"]
+    assert await sandbox.refused("devices", order) == ["There aren't available servers in that metro"]
     second = await sandbox.api.post("/capacity/metros", json=body)
     assert second.json()["servers"][0]["available"] is False
     await set_to(sandbox, capacity={"metros": {"da": {"c3.small.x86": 3}}, "taken_after_check": 0})

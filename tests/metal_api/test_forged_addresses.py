@@ -14,8 +14,7 @@ from metal_api.boot import BootMedia
 from metal_api.core.neighbors import mac_of
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import SERVER_BOOTS, Lifecycle
-from metal_api.servers import FoundServer, Servers
-from sandbox.metal.world import environment_of_sandbox
+from metal_api.servers import FoundServer
 from tests.metal_api.conftest import Sandbox, machine_client, serving
 from tests.ports import free_port
 
@@ -44,9 +43,8 @@ async def network(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: P
     """A device in provisioning whose server boots now."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    monkeypatch.setattr(sandbox.world, "environment", environment_of_sandbox(url, url, "", "", networks={METRO: NETWORK}, boot_timeout=60))
     found = FoundServer("5f6e9a00-0000-4000-8096-000000000001", "r1-u1", PLAN, METRO, MACS)
-    sandbox.world.service(Servers).refresh([found])
+    sandbox.be_rack(monkeypatch, {METRO: NETWORK}, found, url=url)
     sandbox.machines.boots = False
     device = await sandbox.create(hostname="one", plan=PLAN, metro=METRO, userdata=SECRET)
     await sandbox.until(lambda: ("install", device["id"]) in sandbox.machines.calls)
@@ -61,11 +59,6 @@ def boots(sandbox: Sandbox, network: Network) -> None:
     assert SERVER_BOOTS in sandbox.world.store["devices"][network.device].progress
 
 
-async def events(sandbox: Sandbox, network: Network) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = (await sandbox.api.get(f"/devices/{network.device}/events", params={"per_page": 1000})).json()["events"]
-    return found
-
-
 async def test_a_forged_address_gets_nothing_of_a_device(sandbox: Sandbox, network: Network) -> None:
     """It took the boot script, so that the real machine got 404, the userdata, and reported events."""
     boots(sandbox, network)
@@ -78,9 +71,12 @@ async def test_a_forged_address_gets_nothing_of_a_device(sandbox: Sandbox, netwo
     await network.call("POST", "/phone-home")
     await network.call("POST", "/events", json={"message": "forged"})
     assert sandbox.state(network.device) == "provisioning"
-    warned = [each["body"] for each in await events(sandbox, network) if each["type"] == "server.forged_address"]
-    assert warned == [f"{FORGER} uses the address {ADDRESS} of server r1-u1 ({', '.join(MACS)}): it gets nothing of this device"]
-    assert "forged" not in {each["body"] for each in await events(sandbox, network)}
+    shown = await sandbox.events(network.device)
+    warned = [each for each in shown if each.startswith("server.forged_address")]
+    assert warned == [
+        f"server.forged_address: {FORGER} uses the address {ADDRESS} of server r1-u1 ({', '.join(MACS)}): it gets nothing of this device"
+    ]
+    assert not any(each.endswith(": forged") for each in shown)
 
     # The machine itself, also with its other card.
     network.card = MACS[1]
@@ -115,7 +111,7 @@ async def test_events_need_the_token_of_the_device(sandbox: Sandbox, network: Ne
         )
         assert (await anybody.post(url.replace("phone-home", "events"), json={"message": "of the machine"})).status_code == 200
         assert (await anybody.post(url, data={"type": "own", "body": "progress"})).status_code == 200
-    shown = {each["body"] for each in await events(sandbox, network)}
+    shown = {each.partition(": ")[2] for each in await sandbox.events(network.device)}
     assert {"of the machine", "progress"} <= shown
     assert not shown & {"by the address alone", "with a wrong token", "of another"}
     journal = (await sandbox.control.get("/journal", params={"service": "all"})).text

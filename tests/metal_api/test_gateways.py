@@ -10,20 +10,14 @@ from sandbox.metal.attachment import active_addresses
 from tests.metal_api.conftest import Sandbox, machine_client
 
 
-async def post(sandbox: Sandbox, path: str, body: dict[str, Any], **query: str) -> Any:
-    answer = await sandbox.api.post(f"{sandbox.project}/{path}", json=body, params=query)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
 async def vlan(sandbox: Sandbox, metro: str = "da") -> str:
-    return str((await post(sandbox, "virtual-networks", {"metro": metro}))["id"])
+    return str((await sandbox.post("virtual-networks", {"metro": metro}))["id"])
 
 
 async def test_a_private_gateway_has_a_block_of_its_own(sandbox: Sandbox) -> None:
     vlan_id = await vlan(sandbox)
     body = {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 16}
-    made = await post(sandbox, "metal-gateways", body, include="ip_reservation,virtual_network,project")
+    made = await sandbox.post("metal-gateways", body, include="ip_reservation,virtual_network,project")
     block = made["ip_reservation"]
     assert (made["state"], made["project"]["name"], made["virtual_network"]["vxlan"]) == ("ready", "sandbox", 1000)
     assert (block["type"], block["cidr"], block["metal_gateway"]["id"]) == ("private_ipv4", 28, made["id"])
@@ -52,7 +46,7 @@ async def test_a_gateway_is_active_when_a_port_is_in_its_vlan(sandbox: Sandbox, 
 
     if is_first:
         await join()
-    made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 16})
+    made = await sandbox.post("metal-gateways", {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 16})
     assert made["state"] == "ready"
     if not is_first:
         await join()
@@ -71,7 +65,7 @@ async def test_several_private_gateways_share_a_vlan(sandbox: Sandbox) -> None:
     """As in equinix.cloud's integration target, which ran against the real service: two are made, listed and deleted, then the VLAN."""
     vlan_id = await vlan(sandbox)
     body = {"virtual_network_id": vlan_id, "private_ipv4_subnet_size": 8}
-    made = [await post(sandbox, "metal-gateways", body, include="ip_reservation") for _number in range(2)]
+    made = [await sandbox.post("metal-gateways", body, include="ip_reservation") for _number in range(2)]
     blocks = {each["ip_reservation"]["network"] for each in made}
     assert len(blocks) == 2
     ids = [each["id"] for each in made]
@@ -90,10 +84,10 @@ async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
     """A public block has its VLAN for itself; so has a VRF (ours)."""
 
     async def block(**body: Any) -> dict[str, Any]:
-        made = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "da", **body})
+        made = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 8, "metro": "da", **body})
         return {"ip_reservation_id": made["id"]}
 
-    vrfs = [await post(sandbox, "vrfs", {"name": name, "metro": "da", "ip_ranges": [f"10.{name}.0.0/16"]}) for name in ("1", "2")]
+    vrfs = [await sandbox.post("vrfs", {"name": name, "metro": "da", "ip_ranges": [f"10.{name}.0.0/16"]}) for name in ("1", "2")]
     private = {"private_ipv4_subnet_size": 8}
     public = [await block() for _number in range(2)]
     routed = [await block(type="vrf", vrf_id=vrf["id"], network=f"10.{vrf['name']}.4.0", cidr=24) for vrf in vrfs]
@@ -103,24 +97,22 @@ async def test_gateways_that_cannot_share_a_vlan(sandbox: Sandbox) -> None:
         (routed[0], [private, public[1], routed[1]]),
     ):
         vlan_id = await vlan(sandbox)
-        made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **first})
+        made = await sandbox.post("metal-gateways", {"virtual_network_id": vlan_id, **first})
         for other in others:
             body = {"virtual_network_id": vlan_id, **other}
-            assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == [
-                "Virtual network already has a metal gateway"
-            ], (first, other)
+            assert await sandbox.refused("metal-gateways", body) == ["Virtual network already has a metal gateway"], (first, other)
         # One that is being deleted is in nobody's way.
         await sandbox.api.delete(f"/metal-gateways/{made['id']}")
-        last = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, **others[-1]})
+        last = await sandbox.post("metal-gateways", {"virtual_network_id": vlan_id, **others[-1]})
         await sandbox.api.delete(f"/metal-gateways/{last['id']}")
         await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     both = {"virtual_network_id": await vlan(sandbox)}
-    await post(sandbox, "metal-gateways", {**both, **routed[0]})
-    await post(sandbox, "metal-gateways", {**both, **await block(type="vrf", vrf_id=vrfs[0]["id"], network="10.1.5.0", cidr=24)})
+    await sandbox.post("metal-gateways", {**both, **routed[0]})
+    await sandbox.post("metal-gateways", {**both, **await block(type="vrf", vrf_id=vrfs[0]["id"], network="10.1.5.0", cidr=24)})
 
 
 async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> None:
-    made = await post(sandbox, "metal-gateways", {"virtual_network_id": await vlan(sandbox), "private_ipv4_subnet_size": 128})
+    made = await sandbox.post("metal-gateways", {"virtual_network_id": await vlan(sandbox), "private_ipv4_subnet_size": 128})
     (id_,) = await sandbox.seed(1)
     block = sandbox.world.store["reservations"][sandbox.world.store["metal_gateways"][made["id"]].reservation_id]
     assert not sandbox.world.store["assignments"].count("reservation", block.id)
@@ -135,9 +127,9 @@ async def test_devices_never_get_addresses_of_a_gateway(sandbox: Sandbox) -> Non
 
 async def test_a_public_gateway_and_what_is_refused(sandbox: Sandbox) -> None:
     vlan_id = await vlan(sandbox)
-    small = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 4, "metro": "da"})
-    elsewhere = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "ny"})
-    block = await post(sandbox, "ips", {"type": "public_ipv4", "quantity": 8, "metro": "da"})
+    small = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 4, "metro": "da"})
+    elsewhere = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 8, "metro": "ny"})
+    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 8, "metro": "da"})
     for body, text in (
         ({}, "Virtual network can't be blank"),
         ({"virtual_network_id": "x"}, "Virtual network x does not exist in this project"),
@@ -153,11 +145,11 @@ async def test_a_public_gateway_and_what_is_refused(sandbox: Sandbox) -> None:
             "IP reservation must be a public IPv4 block between /25 and /29",
         ),
     ):
-        assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=body) == [text]
-    made = await post(sandbox, "metal-gateways", {"virtual_network_id": vlan_id, "ip_reservation_id": block["id"]})
+        assert await sandbox.refused("metal-gateways", body) == [text]
+    made = await sandbox.post("metal-gateways", {"virtual_network_id": vlan_id, "ip_reservation_id": block["id"]})
     assert made["ip_reservation"] == {"href": f"/metal/v1/ips/{block['id']}", "type": "public_ipv4"}
     again = {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]}
-    assert await sandbox.errors("POST", f"{sandbox.project}/metal-gateways", json=again) == ["IP reservation is already in use"]
+    assert await sandbox.refused("metal-gateways", again) == ["IP reservation is already in use"]
     await sandbox.api.delete(f"/metal-gateways/{made['id']}")
     await sandbox.until(lambda: not len(sandbox.world.store["metal_gateways"]))
     # A block that was reserved for itself stays.
@@ -165,14 +157,14 @@ async def test_a_public_gateway_and_what_is_refused(sandbox: Sandbox) -> None:
 
 
 async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
-    vrf = await post(sandbox, "vrfs", {"name": "one", "metro": "da", "ip_ranges": ["192.168.0.0/20", "fd00:1::/56"], "local_asn": 65010})
+    vrf = await sandbox.post("vrfs", {"name": "one", "metro": "da", "ip_ranges": ["192.168.0.0/20", "fd00:1::/56"], "local_asn": 65010})
     assert (vrf["local_asn"], vrf["metro"]["code"], vrf["project"]) == (65010, "da", {"href": f"/metal/v1{sandbox.project}"})
     body = {"type": "vrf", "vrf_id": vrf["id"], "network": "192.168.4.0", "cidr": 25, "tags": ["a"], "details": "b"}
-    block = await post(sandbox, "ips", body)
+    block = await sandbox.post("ips", body)
     assert (block["type"], block["vrf"]["id"], block["public"], block["gateway"]) == ("vrf", vrf["id"], False, "192.168.4.1")
     listed = (await sandbox.api.get(f"{sandbox.project}/ips", params={"types": "vrf"})).json()["ip_addresses"]
     assert [each["id"] for each in listed] == [block["id"]]
-    six = await post(sandbox, "ips", {**body, "network": "fd00:1:0:1::", "cidr": 64})
+    six = await sandbox.post("ips", {**body, "network": "fd00:1:0:1::", "cidr": 64})
     assert six["address_family"] == 6
     for change, text in (
         ({"vrf_id": "x"}, "Vrf must exist"),
@@ -181,8 +173,8 @@ async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
         ({"network": "10.0.0.0"}, "Network is not within an IP range of the VRF"),
         ({"network": "192.168.4.64", "cidr": 26}, "Network has already been taken"),
     ):
-        assert await sandbox.errors("POST", f"{sandbox.project}/ips", json={**body, **change}) == [text]
-    gateway = await post(sandbox, "metal-gateways", {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]})
+        assert await sandbox.refused("ips", {**body, **change}) == [text]
+    gateway = await sandbox.post("metal-gateways", {"virtual_network_id": await vlan(sandbox), "ip_reservation_id": block["id"]})
     assert gateway["vrf"] == {"href": f"/metal/v1/vrfs/{vrf['id']}"}
     assert gateway["ip_reservation"]["vrf"] == gateway["vrf"]
     path = f"/vrfs/{vrf['id']}"
@@ -213,4 +205,4 @@ async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
 )
 async def test_refused_vrfs(sandbox: Sandbox, change: dict[str, Any], expected: list[str]) -> None:
     body = {"name": "one", "metro": "da", **change}
-    assert await sandbox.errors("POST", f"{sandbox.project}/vrfs", json=body) == expected
+    assert await sandbox.refused("vrfs", body) == expected

@@ -58,9 +58,9 @@ async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
     chosen = [await sandbox.create(hardware_reservation_id="next-available") for _server in fitting]
     assert {each["hardware_reservation"]["href"][-36:] for each in chosen} == set(fitting)
     body = {"metro": "da", "plan": "c3.small.x86", "operating_system": "ubuntu_24_04", "hardware_reservation_id": "next-available"}
-    (text,) = await sandbox.errors("POST", f"{sandbox.project}/devices", json=body)
+    (text,) = await sandbox.refused("devices", body)
     assert " no available hardware reservations " in text
-    taken = await sandbox.errors("POST", f"{sandbox.project}/devices", json={**body, "hardware_reservation_id": fitting[0]})
+    taken = await sandbox.refused("devices", {**body, "hardware_reservation_id": fitting[0]})
     assert taken == ["Server is not provisionable"]
 
 
@@ -75,7 +75,7 @@ async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
 async def test_what_does_not_fit_is_refused(sandbox: Sandbox, change: dict[str, str], expected: str) -> None:
     (id_,) = await reserve(sandbox)
     body = {"operating_system": "ubuntu_24_04", "hardware_reservation_id": id_, **change}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=body) == [expected]
+    assert await sandbox.refused("devices", body) == [expected]
 
 
 async def test_freed_only_when_it_is_wiped(sandbox: Sandbox) -> None:
@@ -87,7 +87,7 @@ async def test_freed_only_when_it_is_wiped(sandbox: Sandbox) -> None:
     freed = (await sandbox.api.get(f"/hardware-reservations/{id_}")).json()
     assert (freed["device"], freed["provisionable"]) == (None, False)
     body = {"operating_system": "ubuntu_24_04", "hardware_reservation_id": id_}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=body) == ["Server is not provisionable"]
+    assert await sandbox.refused("devices", body) == ["Server is not provisionable"]
     sandbox.world.clock.speed = 10_000_000
     await sandbox.until(lambda: sandbox.world.store["hardware_reservations"][id_].provisionable)
     assert (await sandbox.create(hardware_reservation_id=id_))["state"] == "queued"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from tests.metal_api.conftest import Sandbox
 from tests.metal_api.objects import everything
 
@@ -62,41 +60,3 @@ async def test_every_href_can_be_followed(sandbox: Sandbox) -> None:
     assert broken == {}
     kinds = {each.removeprefix(PREFIX).split("/")[1] for each in known}
     assert kinds >= {"locations", "facilities", "plans", "operating-systems", "ports", "ips", "memberships", "users", "batches"}
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "key"),
-    [
-        ("projects", "connections", "interconnections"),
-        ("organizations", "connections", "interconnections"),
-        ("projects", "invitations", "invitations"),
-        ("organizations", "invitations", "invitations"),
-        ("organizations", "payment-methods", "payment_methods"),
-        ("organizations", "invoices", "invoices"),
-        ("organizations", "transfers", "transfers"),
-        ("projects", "licenses", "licenses"),
-        ("projects", "self-service/reservations", "reservations"),
-        ("metal-gateways", "ips", "ip_addresses"),
-        ("metal-gateways", "bgp-dynamic-neighbors", "bgp_dynamic_neighbors"),
-    ],
-)
-async def test_lists_that_are_empty_by_nature(sandbox: Sandbox, owner: str, name: str, key: str) -> None:
-    """Clients read them where nobody has added anything: equinix.cloud's metal_connection_info, metal-cli, packngo's tests."""
-    ids = {"projects": sandbox.world.project_id, "organizations": next(iter(sandbox.world.store["organizations"])).id}
-    if owner == "metal-gateways":
-        vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da"})).json()["id"]
-        body = {"virtual_network_id": vlan, "private_ipv4_subnet_size": 8}
-        ids[owner] = (await sandbox.api.post(f"{sandbox.project}/metal-gateways", json=body)).json()["id"]
-    answer = await sandbox.api.get(f"/{owner}/{ids[owner]}/{name}")
-    assert answer.status_code == 200, answer.text
-    assert answer.json()[key] == []
-    # Of others and of none there is no list, and what adds to it says why it is missing.
-    assert await sandbox.errors("GET", f"/{owner}/none/{name}", 404) == ["Not found"]
-    if name not in {"invoices", "transfers"}:
-        await sandbox.errors("POST", f"/{owner}/{ids[owner]}/{name}", 501)
-
-
-async def test_a_device_has_no_firmware_set(sandbox: Sandbox) -> None:
-    (id_,) = await sandbox.seed(1)
-    assert (await sandbox.api.get(f"/devices/{id_}/firmware-sets")).json() == {"record": None}
-    assert await sandbox.errors("GET", "/devices/none/firmware-sets", 404) == ["Not found"]

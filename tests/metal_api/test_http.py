@@ -34,36 +34,6 @@ async def test_hrefs_follow_the_path_of_the_call(sandbox: Sandbox) -> None:
             assert answer.json()["projects"][0]["href"] == f"{base}/projects/{sandbox.world.project_id}"
 
 
-async def test_tokens(sandbox: Sandbox) -> None:
-    path = f"/projects/{sandbox.world.project_id}/devices"
-    assert (await sandbox.errors("GET", path, 401, headers={"X-Auth-Token": "wrong"}))[0].startswith("Invalid")
-    assert (await sandbox.errors("GET", path, 401, headers={"X-Auth-Token": ""}))[0].startswith("Invalid")
-    assert await sandbox.errors("GET", "/devices/0d4a0a1a-0000-0000-0000-000000000000", 404) == ["Not found"]
-    assert await sandbox.errors("GET", "/projects/sandbox", 404) == ["Not found"]
-
-
-@pytest.mark.parametrize(("method", "path"), [("GET", "/notifications"), ("GET", "/"), ("POST", "/self-made")])
-async def test_what_is_not_imitated_says_so(sandbox: Sandbox, method: str, path: str) -> None:
-    (text,) = await sandbox.errors(method, path, 501)
-    assert text.startswith(f"This Metal API has no {method} {path}:")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "what"),
-    [
-        ("POST", "/projects/x/connections", "interconnections"),
-        ("POST", "/connections/x/ports/y/virtual-circuits", "virtual circuits"),
-        ("GET", "/devices/x/diagnostics/screenshot", "no baseboard controllers"),
-        ("GET", "/devices/x/diagnostics/health/rollup", "screens and sensors"),
-        ("GET", "/market/spot/prices/history", "prices of the past"),
-        ("GET", "/invoices/x", "billing"),
-    ],
-)
-async def test_why_it_is_not_imitated(sandbox: Sandbox, method: str, path: str, what: str) -> None:
-    (text,) = await sandbox.errors(method, path, 501)
-    assert what in text
-
-
 async def test_pages_have_all_links(sandbox: Sandbox) -> None:
     await sandbox.seed(23, tags=["pool"])
     path = f"{sandbox.project}/devices"
@@ -133,24 +103,6 @@ async def test_search_and_filters(sandbox: Sandbox) -> None:
     assert await names(search=str(address)) == ["a-2"]
 
 
-async def test_keys_see_and_do_what_they_may(sandbox: Sandbox) -> None:
-    other = (await sandbox.api.post("/projects", json={"name": "other"})).json()["id"]
-    key = (await sandbox.api.post(f"{sandbox.project}/api-keys", json={"description": "one project"})).json()
-    reader = (await sandbox.api.post("/user/api-keys", json={"description": "reads", "read_only": True})).json()
-    assert key["project"]["id"] == sandbox.world.project_id
-    assert "user" not in key
-    limited, reading = {"X-Auth-Token": key["token"]}, {"X-Auth-Token": reader["token"]}
-    seen = (await sandbox.api.get("/projects", headers=limited)).json()["projects"]
-    assert [each["id"] for each in seen] == [sandbox.world.project_id]
-    assert await sandbox.errors("GET", f"/projects/{other}/devices", 404, headers=limited) == ["Not found"]
-    assert (await sandbox.api.get("/projects", headers=reading)).json()["meta"]["total"] == 2
-    assert await sandbox.errors("POST", "/projects", 403, headers=reading, json={"name": "x"}) == [
-        "Access denied for the current authentication token"
-    ]
-    assert (await sandbox.api.delete(f"/user/api-keys/{reader['id']}")).status_code == 204
-    assert await sandbox.errors("GET", "/projects", 401, headers=reading)
-
-
 async def test_rate_limit_and_its_headers(sandbox: Sandbox) -> None:
     await sandbox.control.put("/settings", json={"rate_limit": {"requests": 2, "seconds": 60}})
     first = await sandbox.api.get("/user")
@@ -172,22 +124,13 @@ async def test_every_answer_has_a_date(sandbox: Sandbox, ahead: int) -> None:
         assert (answer.status_code, round(told - time.time() - ahead, -1)) == (status, 0)
 
 
-async def test_a_body_that_is_no_object_is_refused(sandbox: Sandbox) -> None:
-    for text in ("[1]", "{", "1"):
-        assert await sandbox.errors("POST", "/projects", content=text)
-
-
 async def test_projects_and_ssh_keys(sandbox: Sandbox) -> None:
     project = (await sandbox.api.post("/projects", json={"name": "second", "tags": ["t"]})).json()
-    assert (await sandbox.api.get("/projects", params={"name": "COND"})).json()["projects"][0]["id"] == project["id"]
     assert (await sandbox.api.patch(f"/projects/{project['id']}", json={"name": "third"})).json()["name"] == "third"
-    assert await sandbox.errors("POST", "/projects", json={"name": ""}) == ["Name can't be blank"]
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGk7Q3zhcLkYHUs9cDLU6yDp+hmcTBv6vA4CEb7Wd1xk me"
     made = await sandbox.api.post(f"/projects/{project['id']}/ssh-keys", params={"label": "one", "key": key})
     assert made.status_code == 201, made.text
     assert made.json()["fingerprint"].count(":") == 15
-    again = await sandbox.errors("POST", f"/projects/{project['id']}/ssh-keys", json={"label": "one", "key": key})
-    assert again == ["Fingerprint has already been taken"]
     assert (await sandbox.api.delete(f"/projects/{project['id']}")).status_code == 204
     assert await sandbox.errors("GET", f"/ssh-keys/{made.json()['id']}", 404)
 
@@ -201,8 +144,8 @@ async def test_capacity(sandbox: Sandbox) -> None:
     servers = (await sandbox.api.post("/capacity/metros", json=asked)).json()["servers"]
     assert [(each["quantity"], each["available"]) for each in servers] == [("1", True), (2, False)]
     await sandbox.create()
-    assert await sandbox.errors(
-        "POST", f"{sandbox.project}/devices", json={"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}
-    ) == ["There aren't available servers in that metro"]
+    assert await sandbox.refused("devices", {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe"}) == [
+        "There aren't available servers in that metro"
+    ]
     elsewhere = await sandbox.create(metro=["da", "sv"])
     assert elsewhere["metro"]["code"] == "sv"

@@ -10,10 +10,11 @@ from tests.metal_api.conftest import Sandbox
 
 
 class Net:
-    """The ports of one device, by name."""
+    """The ports of one device, by name, and two VLANs, by number."""
 
-    def __init__(self, sandbox: Sandbox, device: dict[str, Any]) -> None:
+    def __init__(self, sandbox: Sandbox, device: dict[str, Any], vlans: dict[str, str]) -> None:
         self.sandbox = sandbox
+        self.vlans = vlans
         self.device_id = device["id"]
         self.ids = {each["name"]: each["id"] for each in device["network_ports"]}
 
@@ -22,6 +23,16 @@ class Net:
         assert answer.status_code in {200, 201}, answer.text
         result: dict[str, Any] = answer.json()
         return result
+
+    def read(self, step: str) -> tuple[str, str, dict[str, Any]]:
+        """Return port, call and body of a step such as ``eth1 assign 1000``. Clients send the id of a VLAN, and flags of a bond."""
+        port, call, *vlan = step.split()
+        flags = {"bond": {"bulk_enable": port == "bond0"}, "disbond": {"bulk_disable": port == "bond0"}}
+        return port, call, {"vnid": self.vlans[vlan[0]]} if vlan else flags.get(call, {})
+
+    async def step(self, step: str) -> None:
+        port, call, body = self.read(step)
+        await self.post(port, call, **body)
 
     async def refused(self, port: str, call: str, **body: Any) -> str:
         (text,) = await self.sandbox.errors("POST", f"/ports/{self.ids[port]}/{call}", json=body)
@@ -37,64 +48,104 @@ class Net:
 
 
 async def vlan(sandbox: Sandbox, **body: Any) -> dict[str, Any]:
-    answer = await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", **body})
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()
-    return made
+    return await sandbox.post("virtual-networks", {"metro": "da", **body})
 
 
 @pytest.fixture
 async def net(sandbox: Sandbox) -> Net:
     (id_,) = await sandbox.seed(1)
-    return Net(sandbox, await sandbox.device(id_))
+    vlans = {str(number): (await vlan(sandbox, vxlan=number))["id"] for number in (1000, 1001)}
+    return Net(sandbox, await sandbox.device(id_), vlans)
 
 
-async def test_hybrid_bonded_and_back(sandbox: Sandbox, net: Net) -> None:
-    one = await vlan(sandbox, vxlan=1000)
-    assert one["vxlan"] == 1000
-    assert await net.type() == "layer3"
-    assert (await net.post("bond0", "assign", vnid=one["id"]))["network_type"] == "hybrid-bonded"
-    assert (await net.refused("bond0", "assign", vnid="1000")).startswith("Virtual network 1000 already")
-    assert await sandbox.errors("DELETE", f"/virtual-networks/{one['id']}") == ["Cannot delete Virtual Network when port is assigned"]
-    shown = (await sandbox.api.get(f"/virtual-networks/{one['id']}", params={"include": "instances"})).json()
+NATIVE = ["bond0 convert/layer-2", "bond0 assign 1000", "bond0 assign 1001", "bond0 native-vlan 1000"]
+ON_ETH1 = ["eth1 disbond", "eth1 assign 1000", "eth1 assign 1001", "eth1 native-vlan 1000"]
+APART = ["bond0 convert/layer-2", "bond0 disbond"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "network_type", "addresses"),
+    [
+        ([], "layer3", 3),
+        (["bond0 assign 1000"], "hybrid-bonded", 3),
+        (["bond0 assign 1000", "bond0 unassign 1000"], "layer3", 3),
+        (["bond0 assign 1000", "bond0 assign 1001", "eth1 disbond"], "hybrid", 3),
+        (["bond0 assign 1000", "bond0 assign 1001", "eth1 disbond", "eth1 bond"], "hybrid-bonded", 3),
+        (["eth1 disbond"], "hybrid", 3),
+        (ON_ETH1, "hybrid", 3),
+        (["bond0 convert/layer-2"], "layer2-bonded", 0),
+        (APART, "layer2-individual", 0),
+        ([*APART, "eth1 assign 1000", "eth1 unassign 1000", "bond0 bond"], "layer2-bonded", 0),
+        # The bond is taken apart before it leaves layer 3, and its way back: bond, then layer 3.
+        (["bond0 disbond"], "layer2-individual", 3),
+        (["bond0 disbond", "bond0 convert/layer-2"], "layer2-individual", 0),
+        (["bond0 disbond", "bond0 convert/layer-2", "bond0 bond", "bond0 convert/layer-3"], "layer3", 3),
+        # packet-python's live test: the VLAN is taken off afterwards.
+        (["bond0 convert/layer-2 1000", "bond0 disbond", "bond0 unassign 1000"], "layer2-individual", 0),
+    ],
+)
+async def test_network_types(net: Net, steps: list[str], network_type: str, addresses: int) -> None:
+    for step in steps:
+        await net.step(step)
+    assert await net.type() == network_type
+    assert len(await net.addresses()) == addresses
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused", "text"),
+    [
+        ([], "bond0 unassign 1000", "Virtual network 1000 not assigned"),
+        (["bond0 assign 1000"], "bond0 assign 1000", "Virtual network 1000 already"),
+        (["bond0 disbond"], "bond0 assign 1000", "not bonded"),
+        (["bond0 convert/layer-2"], "bond0 convert/layer-2", "bond0 is already configured for Layer 2"),
+        ([*APART, "eth1 assign 1000"], "bond0 bond", "virtual networks"),
+        (APART, "bond0 convert/layer-3", "bonded"),
+        # A native VLAN has no place on a bond in layer 3 (vendor's docs).
+        (NATIVE, "bond0 convert/layer-3", "native"),
+        (NATIVE, "eth1 disbond", "native"),
+        (NATIVE, "bond0 disbond", "native"),
+        (["eth1 disbond"], "eth0 disbond", "last port"),
+        (["eth1 disbond"], "eth1 convert/layer-2", "bond port"),
+        (["eth1 disbond", "eth1 assign 1000"], "eth1 native-vlan 1000", "At least two"),
+        (ON_ETH1, "eth1 unassign 1000", "native"),
+    ],
+)
+async def test_refused_calls_of_ports(net: Net, steps: list[str], refused: str, text: str) -> None:
+    for step in steps:
+        await net.step(step)
+    port, call, body = net.read(refused)
+    assert text in await net.refused(port, call, **body)
+
+
+async def test_vlans_of_ports_are_shown_and_kept(sandbox: Sandbox, net: Net) -> None:
+    path = f"/virtual-networks/{net.vlans['1000']}"
+    await net.step("bond0 assign 1000")
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete Virtual Network when port is assigned"]
+    shown = (await sandbox.api.get(path, params={"include": "instances"})).json()
     assert shown["instances"][0]["id"] == net.device_id
-    assert (await net.post("bond0", "unassign", vnid=1000))["network_type"] == "layer3"
-    assert (await sandbox.api.delete(f"/virtual-networks/{one['id']}")).status_code == 204
+    apart = await net.post("bond0", "disbond?include=virtual_networks", bulk_disable=False)
+    assert (apart["data"]["bonded"], [each["id"] for each in apart["virtual_networks"]]) == (False, [net.vlans["1000"]])
+    assert await sandbox.errors("DELETE", path) == ["Cannot delete Virtual Network when port is assigned"]
+    await net.step("bond0 unassign 1000")
+    assert (await sandbox.api.delete(path)).status_code == 204
 
 
-async def test_layer_2_takes_the_addresses_and_layer_3_gives_them_back(sandbox: Sandbox, net: Net) -> None:
-    assert len(await net.addresses()) == 3
-    assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-bonded"
-    assert await net.addresses() == []
-    assert await net.refused("bond0", "convert/layer-2") == "bond0 is already configured for Layer 2"
-    await net.post("bond0", "disbond", bulk_disable=True)
-    assert await net.type() == "layer2-individual"
-    one = await vlan(sandbox)
-    await net.post("eth1", "assign", vnid=one["vxlan"])
-    assert "virtual networks" in await net.refused("bond0", "bond", bulk_enable=True)
-    await net.post("eth1", "unassign", vnid=str(one["vxlan"]))
-    assert "bonded" in await net.refused("bond0", "convert/layer-3")
-    await net.post("bond0", "bond", bulk_enable=True)
-    asked = [{"address_family": 4, "public": True}, {"address_family": 4, "public": False}]
-    assert (await net.post("bond0", "convert/layer-3", request_ips=asked))["network_type"] == "layer3"
-    assert len(await net.addresses()) == 2
+async def test_native_vlans_are_shown(sandbox: Sandbox, net: Net) -> None:
+    for step in ON_ETH1[:-1]:
+        await net.step(step)
+    native = await net.post("eth1", "native-vlan?include=native_virtual_network", vnid="1000")
+    assert native["native_virtual_network"]["vxlan"] == 1000
+    assert (await sandbox.api.delete(f"/ports/{net.ids['eth1']}/native-vlan")).json()["native_virtual_network"] is None
 
 
-async def test_a_bond_takes_its_vlans_to_layer_3(sandbox: Sandbox, net: Net) -> None:
+async def test_a_bond_takes_its_vlans_to_layer_3(net: Net) -> None:
     """As equinix.cloud and terraform-provider-equinix go from layer2-bonded to hybrid-bonded, in tests against the real service."""
-    await net.post("bond0", "convert/layer-2")
-    first, second = await vlan(sandbox), await vlan(sandbox)
-    for each in (first, second):
-        await net.post("bond0", "assign", vnid=each["id"])
-    assert await net.type() == "layer2-bonded"
-    # A native one has no place on a bond in layer 3 (vendor's docs).
-    await net.post("bond0", "native-vlan", vnid=first["id"])
-    assert "native" in await net.refused("bond0", "convert/layer-3")
-    await sandbox.api.delete(f"/ports/{net.ids['bond0']}/native-vlan")
+    for step in NATIVE[:-1]:
+        await net.step(step)
     asked = [{"address_family": 4, "public": True}, {"address_family": 4, "public": False}, {"address_family": 6, "public": True}]
     converted = await net.post("bond0", "convert/layer-3?include=virtual_networks", request_ips=asked)
     assert converted["network_type"] == "hybrid-bonded"
-    assert [each["vxlan"] for each in converted["virtual_networks"]] == [first["vxlan"], second["vxlan"]]
+    assert [each["vxlan"] for each in converted["virtual_networks"]] == [1000, 1001]
     assert len(await net.addresses()) == 3
     assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-bonded"
     # metal-cli 0.18 sends the last address it was asked for as often as it has flags.
@@ -103,76 +154,11 @@ async def test_a_bond_takes_its_vlans_to_layer_3(sandbox: Sandbox, net: Net) -> 
     assert len(await net.addresses()) == 1
 
 
-async def test_ports_in_the_order_of_packet_python(sandbox: Sandbox, net: Net) -> None:
-    """Its live test: the bond is taken apart with a VLAN on it, which is taken off afterwards."""
-    one, two = await vlan(sandbox), await vlan(sandbox)
-    await net.post("bond0", "convert/layer-2", vnid=one["id"])
-    await net.post("bond0", "unassign", vnid=one["id"])
-    await net.post("bond0", "assign", vnid=one["id"])
-    await net.post("bond0", "bond", bulk_disable=False)
-    apart = await net.post("bond0", "disbond?include=virtual_networks", bulk_disable=False)
-    assert (apart["data"]["bonded"], apart["network_type"]) == (False, "layer2-individual")
-    assert [each["id"] for each in apart["virtual_networks"]] == [one["id"]]
-    assert await sandbox.errors("DELETE", f"/virtual-networks/{one['id']}") == ["Cannot delete Virtual Network when port is assigned"]
-    # What is on it can only become less while it is apart.
-    assert "not bonded" in await net.refused("bond0", "assign", vnid=two["id"])
-    await net.post("bond0", "unassign", vnid=one["id"])
-    assert await net.refused("bond0", "unassign", vnid=one["id"]) == "Virtual network 1000 not assigned"
-    for each in (one, two):
-        await net.post("eth0", "assign", vnid=each["id"])
-    await net.post("eth0", "native-vlan", vnid=one["id"])
-    await sandbox.api.delete(f"/ports/{net.ids['eth0']}/native-vlan")
-
-
-async def test_one_port_leaves_a_bond_that_has_vlans(sandbox: Sandbox, net: Net) -> None:
-    one, two = await vlan(sandbox), await vlan(sandbox)
-    for each in (one, two):
-        await net.post("bond0", "assign", vnid=each["id"])
-    assert await net.type() == "hybrid-bonded"
-    await net.post("eth1", "disbond")
-    assert await net.type() == "hybrid"
-    await net.post("eth1", "bond")
-    assert await net.type() == "hybrid-bonded"
-    await net.post("bond0", "convert/layer-2")
-    await net.post("bond0", "native-vlan", vnid=one["id"])
-    assert "native" in await net.refused("eth1", "disbond")
-    assert "native" in await net.refused("bond0", "disbond")
-
-
-async def test_a_bond_is_taken_apart_before_or_after_it_leaves_layer_3(sandbox: Sandbox, net: Net) -> None:
-    await net.post("eth1", "disbond")
-    assert "last port" in await net.refused("eth0", "disbond")
-    assert (await net.post("bond0", "disbond"))["data"]["bonded"] is False
-    assert await net.type() == "layer2-individual"
-    assert len(await net.addresses()) == 3
-    assert (await net.post("bond0", "convert/layer-2"))["network_type"] == "layer2-individual"
-    assert await net.addresses() == []
-    # And its way back: bond, then layer 3.
-    assert (await net.post("bond0", "bond"))["network_type"] == "layer2-bonded"
-    assert (await net.post("bond0", "convert/layer-3"))["network_type"] == "layer3"
-
-
-async def test_hybrid_unbonded_and_native(sandbox: Sandbox, net: Net) -> None:
-    answer = await sandbox.api.post(f"/ports/{net.ids['eth1']}/disbond", params={"bulk_disable": "false"})
-    assert answer.json()["data"]["bonded"] is False
-    assert await net.type() == "hybrid"
-    first, second = await vlan(sandbox), await vlan(sandbox)
-    assert (first["vxlan"], second["vxlan"]) == (1000, 1001)
-    await net.post("eth1", "assign", vnid=first["id"])
-    assert "At least two" in await net.refused("eth1", "native-vlan", vnid=first["id"])
-    await net.post("eth1", "assign", vnid=second["id"])
-    native = (await net.post("eth1", "native-vlan?include=native_virtual_network", vnid=first["id"]))["native_virtual_network"]
-    assert native["vxlan"] == 1000
-    assert "native" in await net.refused("eth1", "unassign", vnid=first["id"])
-    assert (await sandbox.api.delete(f"/ports/{net.ids['eth1']}/native-vlan")).json()["native_virtual_network"] is None
-    assert "bond port" in await net.refused("eth1", "convert/layer-2")
-
-
 async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> None:
-    first, second = await vlan(sandbox), await vlan(sandbox)
+    first, second = net.vlans.values()
     await net.post("bond0", "convert/layer-2")
     path = "vlan-assignments/batches"
-    wanted = [{"vlan": str(first["vxlan"]), "state": "assigned", "native": True}, {"vlan": second["id"], "state": "assigned"}]
+    wanted = [{"vlan": "1000", "state": "assigned", "native": True}, {"vlan": second, "state": "assigned"}]
     batch = await net.post("bond0", path, vlan_assignments=wanted)
     assert (batch["state"], batch["quantity"]) == ("queued", 2)
     store = sandbox.world.store
@@ -180,7 +166,7 @@ async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> 
     assignments = (await sandbox.api.get(f"/ports/{net.ids['bond0']}/vlan-assignments")).json()["vlan_assignments"]
     assert [(each["vlan"], each["native"]) for each in assignments] == [(1000, True), (1001, False)]
     # The first part of it could be done, the second cannot: nothing is.
-    wanted = [{"vlan": second["id"], "state": "unassigned"}, {"vlan": first["id"], "state": "assigned", "native": True}]
+    wanted = [{"vlan": second, "state": "unassigned"}, {"vlan": first, "state": "assigned", "native": True}]
     bad = await net.post("bond0", path, vlan_assignments=wanted)
     await sandbox.until(lambda: store["vlan_batches"][bad["id"]].state == "failed")
     assert (await sandbox.api.get(f"/ports/{net.ids['bond0']}/{path}/{bad['id']}")).json()["error_messages"]
@@ -234,24 +220,17 @@ async def test_a_bond_without_addresses_is_taken_apart_port_by_port(sandbox: San
 
 async def test_vlan_numbers(sandbox: Sandbox) -> None:
     await vlan(sandbox, vxlan=2)
-    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 2}) == [
-        "Vxlan has already been taken"
-    ]
+    assert await sandbox.refused("virtual-networks", {"metro": "da", "vxlan": 2}) == ["Vxlan has already been taken"]
     assert (await vlan(sandbox, vxlan=2, metro="sv"))["metro_code"] == "sv"
-    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"vxlan": 4000}) == [
-        "Metro can't be blank",
-    ]
-    assert await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 4000}) == [
-        "Vxlan must be between 2 and 3999"
-    ]
+    assert await sandbox.refused("virtual-networks", {"metro": "da", "vxlan": 4000}) == ["Vxlan must be between 2 and 3999"]
     found = (await sandbox.api.get(f"{sandbox.project}/virtual-networks", params={"metro": "sv"})).json()["virtual_networks"]
     assert [each["vxlan"] for each in found] == [2]
     await sandbox.control.put("/settings", json={"quotas": {"virtual_networks": 2}})
-    assert "quota" in (await sandbox.errors("POST", f"{sandbox.project}/virtual-networks", json={"metro": "da"}))[0]
+    assert "quota" in (await sandbox.refused("virtual-networks", {"metro": "da"}))[0]
 
 
 async def test_a_vlan_of_a_building_as_older_clients_ask_for_it(sandbox: Sandbox) -> None:
-    made = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"facility": "da11", "vxlan": 7})).json()
+    made = await sandbox.post("virtual-networks", {"facility": "da11", "vxlan": 7})
     assert (made["vxlan"], made["facility_code"], made["metro"], made["metro_code"]) == (1000, "da11", None, None)
     shown = (await sandbox.api.get(f"/virtual-networks/{made['id']}", params={"include": "facility"})).json()
     assert shown["facility"]["code"] == "da11"
@@ -290,7 +269,7 @@ async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
 
 
 async def test_a_block_can_be_released_while_its_device_is_deleting(sandbox: Sandbox) -> None:
-    block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 2, "metro": "da"})).json()
+    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 2, "metro": "da"})
     wanted = [{"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]}, {"address_family": 4, "public": False}]
     device = await sandbox.active(ip_addresses=wanted)
     assert "assigned" in (await sandbox.errors("DELETE", f"/ips/{block['id']}"))[0]
@@ -302,7 +281,7 @@ async def test_a_block_can_be_released_while_its_device_is_deleting(sandbox: San
 
 
 async def test_a_device_that_cannot_get_its_addresses_fails(sandbox: Sandbox) -> None:
-    block = (await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 2, "metro": "da"})).json()
+    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 2, "metro": "da"})
     wanted = [
         {"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]},
         {"address_family": 4, "public": False},
@@ -312,17 +291,6 @@ async def test_a_device_that_cannot_get_its_addresses_fails(sandbox: Sandbox) ->
     assert sandbox.machines.hardware[first["id"]].address == first["ip_addresses"][0]["address"]
     second = await sandbox.create(ip_addresses=wanted)
     await sandbox.until(lambda: sandbox.state(second["id"]) in {"failed", "gone"})
-
-
-async def test_over_quota_waits_or_fails_by_choice(sandbox: Sandbox) -> None:
-    await sandbox.control.put("/settings", json={"quotas": {"public_ipv4": 4}})
-    wanted = {"type": "public_ipv4", "quantity": 8, "metro": "DA"}
-    pending = (await sandbox.api.post(f"{sandbox.project}/ips", json=wanted)).json()
-    assert (pending["state"], pending["network"], pending["cidr"]) == ("pending", None, 29)
-    assert "approval" in (await sandbox.errors("POST", f"{sandbox.project}/ips", json={**wanted, "fail_on_approval_required": True}))[0]
-    assert await sandbox.errors("POST", f"{sandbox.project}/ips", json={"type": "global_ipv4", "quantity": 8}) == [
-        "Quantity must be one of 1, 2, 4"
-    ]
 
 
 async def test_a_vlan_is_deleted_while_its_last_device_is(sandbox: Sandbox, net: Net) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,16 +11,21 @@ from typing import Any
 
 import pytest
 
-from metal_api.absent import EMPTY
+from metal_api.absent import EMPTY, REFUSED
 from metal_api.accounts.record import Organization
 from metal_api.catalogue import data
+from metal_api.catalogue.rendering import show_facility
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
+from metal_api.rack import load
+from metal_api.serve import catalogue_of
 from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
 from sandbox.metal.settings import DEFAULTS
 from tests.metal_api.conftest import Api, ScriptedMachines, rack_of
+from tests.metal_api.ironic.server import rack_file
+from tests.metal_api.objects import BODIES
 
 PLAN, METRO = "c3.small.x86", "da"
 SERVER = FoundServer("5f6e9a00-0000-4000-8077-000000000001", "r1-u1", PLAN, METRO, ("52:54:00:77:00:01", "52:54:00:77:00:02"))
@@ -72,7 +78,7 @@ async def actions(rack: Api, id_: str) -> list[str]:
 )
 async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Api, change: dict[str, Any], text: str) -> None:
     order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe", **change}
-    assert await rack.errors("POST", f"{rack.project}/devices", json=order) == [text]
+    assert await rack.refused("devices", order) == [text]
     device = await rack.active()
     before = list(rack.machines.calls)
     assert await rack.errors("POST", f"/devices/{device['id']}/actions", json={"type": "reinstall", **change}) == [text]
@@ -160,18 +166,55 @@ async def test_what_nobody_can_add_to_is_empty(rack: Api, path: str, expected: d
 
 
 async def test_there_is_no_spot_market(rack: Api) -> None:
-    assert await rack.errors("POST", f"{rack.project}/spot-market-requests", json={}) == [
-        "The spot market is not available: all metros here have plain networks"
-    ]
+    assert await rack.refused("spot-market-requests", {}) == ["The spot market is not available: all metros here have plain networks"]
     for method in ("GET", "DELETE"):
         assert await rack.errors(method, f"/spot-market-requests/{SERVER.id}", 404) == ["Not found"]
     order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "spot_instance": True, "spot_price_max": 9}
-    assert await rack.errors("POST", f"{rack.project}/devices", json=order) == [
-        f"Spot instance is not available: there is no spot market for {PLAN}"
-    ]
+    assert await rack.refused("devices", order) == [f"Spot instance is not available: there is no spot market for {PLAN}"]
 
 
 @pytest.mark.parametrize("call", ["GET /nothing", "support (GET /support-requests)"])
 async def test_a_call_that_the_server_does_not_have_names_its_manual(rack: Api, call: str) -> None:
     path = call.rpartition(" ")[2].rstrip(")")
     assert await rack.errors("GET", path, 501) == [f"This Metal API has no {call}: docs/your-own-rack.md lists what is missing."]
+
+
+async def test_what_a_plain_network_does_not_have_is_refused(rack: Api) -> None:
+    device = await rack.active()
+    of = {"ports": device["network_ports"][0]["id"], "devices": device["id"], "projects": rack.world.project_id}
+    for method, path in REFUSED:
+        [text] = await rack.errors(method, re.sub(r"\{\w+\}", of[path.split("/")[1]], path), json=BODIES.get(f"{method} {path}", {}))
+        assert "not available" in text, (path, text)
+        assert "plain network" in text, (path, text)
+
+
+async def test_a_device_has_the_address_of_its_server(rack: Api) -> None:
+    device = await rack.active()
+    assert [(each["address"], each["cidr"], each["gateway"], each["public"]) for each in device["ip_addresses"]] == [
+        ("127.92.0.10", 24, "127.92.0.1", True)
+    ]
+
+
+async def test_only_what_can_be_ordered_is_listed(rack: Api) -> None:
+    found = (await rack.api.get("/operating-systems")).json()["operating_systems"]
+    assert [each["slug"] for each in found] == ["custom_ipxe"]
+
+
+def test_metros_of_a_rack_have_no_features_prices_and_spot_market_of_the_vendor(tmp_path: Path) -> None:
+    file = rack_file(tmp_path / "rack.yml", "127.91.0", 0)
+    own = "plans: [{slug: r640.x86, cpu: Xeon, cores: 16, memory_gb: 192, price_hour: 0.25}]"
+    file.write_text(f"{file.read_text(encoding='utf-8')}{own}\n", encoding="utf-8")
+    catalogue = catalogue_of(load(file))
+    assert show_facility("", catalogue.metros["r1"])["features"] == ["baremetal"]
+    plans = catalogue.plans
+    assert (plans["r640.x86"].price_hour, plans["c3.small.x86"].price_hour) == (0.25, 0)
+    assert {each.deployment_types for each in plans.values()} == {("on_demand",)}
+    assert data.Catalogue().plans["c3.small.x86"].deployment_types == ("on_demand", "spot_market")
+
+
+async def test_addresses_run_out_with_a_message(tmp_path: Path) -> None:
+    async with rack_in(tmp_path / "state", networks={METRO: replace(NETWORK, last=NETWORK.first)}) as rack:
+        other = replace(SERVER, id="5f6e9a00-0000-4000-8077-000000000002", name="r1-u2", macs=("52:54:00:77:00:03",))
+        rack.world.service(Servers).refresh([SERVER, other])
+        messages = [each.unavailable for each in rack.world.store["servers"]]
+        assert messages == ["", f"no address is left for it in 127.92.0.10 to 127.92.0.10 of metro {METRO}"]

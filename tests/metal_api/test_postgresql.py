@@ -246,20 +246,3 @@ def test_a_database_that_others_have_changed_is_not_used(postgresql: Postgres, n
     with pytest.raises(ReplacedError, match=r"has another state than this server left in it \(\d+ changes instead of \d+\)"):
         store.database.reconnect()
     assert not store.database.is_up
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
-def test_a_restart_of_the_server(postgresql: Postgres, name: str, store: Store, how: signal.Signals) -> None:
-    postgresql.stop(how)
-    try:
-        with pytest.raises(DatabaseError):
-            store.put(Thing(id="a", name="second"))
-        with pytest.raises(UnusableError):
-            store.database.reconnect()
-    finally:
-        postgresql.start()
-    recover(store)
-    assert names(store) == {"a": "first"}
-    store.put(Thing(id="a", name="third"))
-    store.close()
-    assert stored(postgresql, name) == {"a": "third"}

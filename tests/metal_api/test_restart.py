@@ -68,105 +68,6 @@ async def process(tmp_path: Path) -> AsyncIterator[Process]:
 
 
 CLIENTS = 50
-# Answers, among them deletions of devices.
-KILLED_AFTER = (250, 10)
-
-
-class Load:
-    """What 50 clients ask for at once, and what they were answered. A request whose answer was lost may have had its effect, or not."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-        self.made: dict[str, dict[str, dict[str, Any]]] = {"devices": {}, "virtual-networks": {}, "ips": {}}
-        self.released: set[str] = set()
-        self.perhaps_released: set[str] = set()
-        self.changed: dict[str, str] = {}
-        self.perhaps_changed: set[str] = set()
-        self.ended: set[str] = set()
-        self.answers = 0
-
-    async def client(self, number: int) -> None:
-        async with self.process.client() as client:
-            with contextlib.suppress(httpx.TransportError):
-                kept: list[str] = []
-                for turn in range(1000):
-                    await self.turn(client, f"n{number}-{turn}", kept)
-
-    async def turn(self, client: httpx.AsyncClient, name: str, kept: list[str]) -> None:
-        """``kept``: the devices of earlier turns. The oldest is deleted, once it is active: a busy computer needs some turns for it."""
-        device = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "hostname": name}
-        block = await self.make(client, "ips", {"type": "public_ipv4", "quantity": 2, "metro": "da", "details": name})
-        vlan = await self.make(client, "virtual-networks", {"metro": "da", "description": name})
-        device_id = await self.make(client, "devices", device)
-        root = str(client.base_url.join("/"))
-        self.perhaps_changed.add(device_id)
-        answer = await client.put(f"{root}devices/{device_id}", json={"description": f"of {name}"})
-        assert answer.status_code == 200
-        self.changed[device_id] = f"of {name}"
-        for path, id_ in (("ips", block), ("virtual-networks", vlan)):
-            self.perhaps_released.add(id_)
-            assert (await client.delete(f"{root}{path}/{id_}")).status_code == 204
-            self.released.add(id_)
-            self.answers += 1
-        if kept:
-            self.perhaps_released.add(kept[0])
-            answer = await client.delete(f"{root}devices/{kept[0]}")
-            assert answer.status_code in {204, 422}, answer.text
-            if answer.status_code == 422:
-                self.perhaps_released.discard(kept[0])
-            else:
-                self.ended.add(kept.pop(0))
-        kept.append(device_id)
-
-    async def make(self, client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> str:
-        answer = await client.post(f"/{path}", json=body)
-        assert answer.status_code == 201, answer.text
-        made: dict[str, Any] = answer.json()
-        self.made[path][made["id"]] = made
-        self.answers += 1
-        return str(made["id"])
-
-
-async def test_fifty_clients_and_a_kill_lose_nothing(process: Process) -> None:
-    await process.start()
-    facts, load = dict(process.facts), Load(process)
-    quotas = {"quotas": {"virtual_networks": None, "public_ipv4": None}}
-    async with process.client() as client:
-        await client.put(f"http://127.0.0.1:{process.ports[0]}/_sandbox/settings", json=quotas)
-    tasks = [asyncio.create_task(load.client(number)) for number in range(CLIENTS)]
-    while (load.answers < KILLED_AFTER[0] or len(load.ended) < KILLED_AFTER[1]) and not any(task.done() for task in tasks):  # noqa: ASYNC110 - the moment of the kill: in the load
-        await asyncio.sleep(0.005)
-    await process.kill()
-    await asyncio.gather(*tasks)
-    assert load.ended
-
-    await process.start()
-    assert process.facts == facts
-    found = {path: await everything(process, path) for path in load.made}
-    for path, made in load.made.items():
-        assert {id_ for id_ in made if id_ not in load.perhaps_released} <= set(found[path]), path
-        assert load.released.isdisjoint(found[path]), path
-    assert all(found["devices"][id_]["state"] == "deprovisioning" for id_ in load.ended if id_ in found["devices"])
-    for id_, device in load.made["devices"].items():
-        if id_ not in found["devices"]:
-            continue
-        assert found["devices"][id_]["hostname"] == device["hostname"]
-        if id_ in load.changed:
-            assert found["devices"][id_]["description"] == load.changed[id_]
-        elif id_ not in load.perhaps_changed:
-            assert found["devices"][id_]["description"] is None
-    # No two existing ones have a number or an address in common; released ones may have been assigned again.
-    numbers = [each["vxlan"] for each in found["virtual-networks"].values()]
-    assert len(set(numbers)) == len(numbers)
-    blocks = [each["network"] for each in found["ips"].values()]
-    assert len(set(blocks)) == len(blocks)
-    # And it goes on with what was under way: all devices get their addresses, none of them twice.
-    async with asyncio.timeout(10):
-        while {each["state"] for each in found["devices"].values()} != {"active"}:
-            await asyncio.sleep(0.1)
-            found["devices"] = await everything(process, "devices")
-    addresses = [one["address"] for each in found["devices"].values() for one in each["ip_addresses"]]
-    assert len(addresses) == len(set(addresses)) == 3 * len(found["devices"])
 
 
 async def everything(process: Process, path: str) -> dict[str, dict[str, Any]]:
@@ -199,6 +100,7 @@ class Exchange:
         self.batches: dict[str, str] = {}
         self.addresses: dict[str, str] = {}
         self.in_vlan: set[tuple[str, str]] = set()
+        self.released: set[str] = set()
         # Asked for, and the answer has not come: it may be either way.
         self.open: set[str] = set()
 
@@ -247,6 +149,7 @@ class Exchange:
             assert (await client.delete(f"{self.root}/ips/{assigned['id']}")).status_code == 204
             del self.addresses[assigned["id"]]
             assert (await client.delete(f"{self.root}/ips/{block['id']}")).status_code == 204
+            self.released.add(block["id"])
 
     async def vlan(self, client: httpx.AsyncClient, device: dict[str, Any], name: str) -> None:
         """A VLAN with the device's bond in it; every other one is left and deleted."""
@@ -260,10 +163,21 @@ class Exchange:
             assert (await client.post(f"{self.root}/ports/{port}/unassign", json={"vnid": vlan["id"]})).status_code == 200
             self.in_vlan.remove((port, vlan["id"]))
             assert (await client.delete(f"{self.root}/virtual-networks/{vlan['id']}")).status_code == 204
+            self.released.add(vlan["id"])
 
     def enough(self) -> bool:
         """Each kind of work has been answered often enough, and reserved machines have been released and requested again."""
         return all(self.answers[work] >= 40 for work in ("reserve", "batch", "address", "vlan"))
+
+
+async def finished_batches(client: httpx.AsyncClient) -> dict[str, dict[str, Any]]:
+    """Return all batches when they are completed."""
+    async with asyncio.timeout(30):
+        while True:
+            batches = {each["id"]: each for each in (await client.get("/batches")).json()["batches"]}
+            if all(each["state"] == "completed" for each in batches.values()):
+                return batches
+            await asyncio.sleep(0.1)
 
 
 async def test_a_kill_among_reservations_batches_addresses_and_ports(process: Process) -> None:
@@ -275,7 +189,7 @@ async def test_a_kill_among_reservations_batches_addresses_and_ports(process: Pr
         assert (await client.put(f"{control}/settings", json=change)).status_code == 200
         assert (await client.post(f"{control}/hardware_reservations", json={"count": RESERVED})).status_code == 201
         assert (await client.post(f"{control}/devices", json={"count": CLIENTS})).status_code == 201
-    seeded = await everything(process, "devices")
+    seeded, facts = await everything(process, "devices"), process.facts
     load = Exchange(process, list(seeded.values()))
     tasks = [asyncio.create_task(load.client(number)) for number in range(CLIENTS)]
     async with asyncio.timeout(60):
@@ -285,13 +199,10 @@ async def test_a_kill_among_reservations_batches_addresses_and_ports(process: Pr
     await asyncio.gather(*tasks)
 
     await process.start()
+    assert process.facts == facts
     # What was in a batch when it was killed is ordered: each machine of it once.
-    async with process.client() as client, asyncio.timeout(30):
-        while True:
-            batches = {each["id"]: each for each in (await client.get("/batches")).json()["batches"]}
-            if all(each["state"] == "completed" for each in batches.values()):
-                break
-            await asyncio.sleep(0.1)
+    async with process.client() as client:
+        batches = await finished_batches(client)
         reservations = (await client.get("/hardware-reservations", params={"per_page": 1000})).json()["hardware_reservations"]
     found = {path: await everything(process, path) for path in ("devices", "ips", "virtual-networks")}
     devices = found["devices"]
@@ -321,6 +232,8 @@ async def test_a_kill_among_reservations_batches_addresses_and_ports(process: Pr
     assert len(set(assigned.values())) == len(assigned)
     blocks = [each["network"] for each in found["ips"].values()]
     assert len(set(blocks)) == len(blocks)
+
+    assert load.released.isdisjoint([*found["ips"], *found["virtual-networks"]])
 
     # VLANs: each number once, each port in what it was put into and in nothing that is gone.
     numbers = [each["vxlan"] for each in found["virtual-networks"].values()]

@@ -27,7 +27,7 @@ async def test_a_server_that_the_backend_has_forgotten_is_not_offered_anew(sandb
     assert known[again.id].unavailable == f"it has the MAC address of server r1-u1, which is device {device['id']}"
     assert not sandbox.world.service(Servers).free(ONE.metro, ONE.plan)
     order = {"plan": ONE.plan, "metro": ONE.metro, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices", json=order) == ["There aren't available servers in that metro"]
+    assert await sandbox.refused("devices", order) == ["There aren't available servers in that metro"]
     assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
     await sandbox.until(lambda: sandbox.state(device["id"]) == "gone")
     assert servers(sandbox, again)[again.id].is_free

@@ -83,10 +83,7 @@ async def test_a_termination_time_ends_a_machine(sandbox: Sandbox) -> None:
 
 async def request(sandbox: Sandbox, **fields: Any) -> dict[str, Any]:
     body = {"devices_min": 2, "devices_max": 3, "max_bid_price": 0.5, "metro": "da", "instance_parameters": PARAMETERS, **fields}
-    answer = await sandbox.api.post(f"{sandbox.project}/spot-market-requests", json=body, params={"include": "devices,plan"})
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()
-    return made
+    return await sandbox.post("spot-market-requests", body, include="devices,plan")
 
 
 async def test_a_request_waits_for_price_and_stock(sandbox: Sandbox) -> None:
@@ -110,6 +107,15 @@ async def test_a_request_waits_for_price_and_stock(sandbox: Sandbox) -> None:
     assert len(sandbox.world.store["devices"]) == 3
 
 
+async def test_a_request_takes_the_server_of_a_deleted_device(sandbox: Sandbox) -> None:
+    await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
+    device = await sandbox.active()
+    made = await request(sandbox, devices_min=1, devices_max=1)
+    assert made["devices"] == []
+    assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
+    await sandbox.until(lambda: any(each.spot_instance for each in sandbox.world.store["devices"]))
+
+
 async def test_a_request_can_take_its_devices_with_it(sandbox: Sandbox) -> None:
     made = await request(sandbox)
     assert len(made["devices"]) == 3
@@ -119,7 +125,7 @@ async def test_a_request_can_take_its_devices_with_it(sandbox: Sandbox) -> None:
 
 async def test_refused_requests(sandbox: Sandbox) -> None:
     body = {"devices_min": 0, "devices_max": -1, "max_bid_price": "x", "instance_parameters": {"plan": "none"}}
-    assert set(await sandbox.errors("POST", f"{sandbox.project}/spot-market-requests", json=body)) == {
+    assert set(await sandbox.refused("spot-market-requests", body)) == {
         "none is not a valid plan",
         "Operating system can't be blank",
         "Devices min must be greater than 0",
@@ -131,9 +137,7 @@ async def test_refused_requests(sandbox: Sandbox) -> None:
 
 async def batch(sandbox: Sandbox, **fields: Any) -> dict[str, Any]:
     body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", **fields}
-    answer = await sandbox.api.post(f"{sandbox.project}/devices/batch", json={"batches": [body]})
-    assert answer.status_code == 201, answer.text
-    made: dict[str, Any] = answer.json()["batches"][0]
+    made: dict[str, Any] = (await sandbox.post("devices/batch", {"batches": [body]}))["batches"][0]
     return made
 
 
@@ -209,7 +213,7 @@ async def test_a_batch_stores_its_userdata_once(sandbox: Sandbox) -> None:
 async def test_a_batch_has_no_long_hostnames(sandbox: Sandbox) -> None:
     """Also of reserved hardware, whose orders were not validated: each of a thousand names could have megabytes."""
     order = {"quantity": 1000, "hardware_reservation_id": "next-available", "hostname": f"{'b' * 100_000}{{{{index}}}}"}
-    assert await sandbox.errors("POST", f"{sandbox.project}/devices/batch", json={"batches": [order]}) == ["Hostname is invalid"]
+    assert await sandbox.refused("devices/batch", {"batches": [order]}) == ["Hostname is invalid"]
 
 
 async def test_a_batch_of_an_earlier_version_goes_on(sandbox: Sandbox) -> None:

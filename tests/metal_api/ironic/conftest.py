@@ -10,7 +10,6 @@ import pytest
 
 from metal_api.ironic.embedded import ensure_ironic
 from tests.metal_api.conftest import Sandbox
-from tests.metal_api.contract import check
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
@@ -51,7 +50,7 @@ def pool(the_rack: FakeRack) -> Iterator[FakeRack]:
 @pytest.fixture
 async def sandbox(tmp_path: Path, pool: FakeRack) -> AsyncIterator[Sandbox]:
     """The sandbox of the API's tests, with the pool's nodes for their usual plan."""
-    async with rack_api(tmp_path / "state", pool, hooks=[check], has_only_servers=False) as running:
+    async with rack_api(tmp_path / "state", pool, strict=True, has_only_servers=False) as running:
         await running.until(lambda: running.free() == 12)
         yield running
     await asyncio.to_thread(pool.undeploy)

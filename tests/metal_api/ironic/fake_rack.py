@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,22 +14,15 @@ from typing import Any, TypeVar
 
 import httpx
 
-from metal_api.app import create_boot_app, create_metadata_app, create_metal_app
-from metal_api.boot import BootMedia
 from metal_api.core.machines import Hardware, Machines
-from metal_api.core.world import MetroNetwork
 from metal_api.ironic.client import IronicClient
 from metal_api.ironic.embedded import EmbeddedIronic, Site
 from metal_api.ironic.machines import IronicMachines
 from metal_api.ironic.mapping import metro_trait
 from metal_api.servers import Servers
-from sandbox.clock import Clock
-from sandbox.control import PATH as CONTROL_PATH
-from sandbox.loopback import PUBLIC, private_network
+from metal_api.world import MetalWorld
 from sandbox.machines.with_servers import WithServers
-from sandbox.metal.control import control_app
-from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
-from tests.metal_api.conftest import Sandbox, ScriptedMachines, clients, machine_client, serving
+from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, sandbox_in
 from tests.ports import free_ports
 
 R = TypeVar("R")
@@ -172,9 +165,16 @@ class FakeRack:
 class BootingMachines(ScriptedMachines):
     """The backend under test; each machine that it has powered on boots, unless the test says that it never does."""
 
-    def __init__(self, backend: Machines) -> None:
+    def __init__(self, ironic: IronicMachines) -> None:
         super().__init__()
-        self.backend = backend
+        self._ironic = ironic
+        self.backend: Machines = ironic
+
+    async def start(self, world: MetalWorld) -> None:
+        silent = ScriptedMachines()
+        silent.boots = False
+        self.backend = WithServers(silent, self._ironic, lambda id_: world.service(Servers).of_device(id_) is not None)
+        await self._ironic.start(world)
 
     async def install(self, hw: Hardware) -> None:
         await self.backend.install(hw)
@@ -216,9 +216,16 @@ class RackApi(Sandbox):
     rack: FakeRack = field(kw_only=True)
     ironic: IronicMachines = field(kw_only=True)
 
-    async def events(self, id_: str) -> list[str]:
-        answer = await self.api.get(f"/devices/{id_}/events", params={"per_page": "1000"})
-        return [f"{each['type']}: {each['body']}" for each in answer.json()["events"]]
+    async def act(self, id_: str, action: str, expected: str = "", **options: Any) -> None:
+        """Request an action, and wait for the state ``expected``, if any."""
+        answer = await self.api.post(f"/devices/{id_}/actions", json={"type": action, **options})
+        assert answer.status_code == 202, answer.text
+        await self.until(lambda: not expected or self.state(id_) == expected)
+
+    async def delete(self, id_: str, expected: str = "gone") -> None:
+        answer = await self.api.delete(f"/devices/{id_}")
+        assert answer.status_code == 204, answer.text
+        await self.until(lambda: self.state(id_) == expected)
 
     def free(self, plan: str = PLAN, metro: str = METRO) -> int:
         """How many servers can be ordered."""
@@ -240,49 +247,12 @@ class RackApi(Sandbox):
 
 
 @asynccontextmanager
-async def rack_api(
-    state: Path,
-    rack: FakeRack,
-    *,
-    hooks: Sequence[Any] = (),
-    networks: Mapping[str, MetroNetwork] | None = None,
-    has_only_servers: bool = True,
-    boot_timeout: float = 60,
-    patience: float = 60,
-    media: BootMedia | None = None,
-    rescue_script_url: str = "",
-    busy: float = 0.1,
-) -> AsyncIterator[RackApi]:
-    api_port, boot_port, metadata_port = free_ports(3)
-    url, boot_url, metadata_url = (f"http://127.0.0.1:{port}" for port in (api_port, boot_port, metadata_port))
-    environment = environment_of_sandbox(
-        boot_url,
-        metadata_url,
-        str(PUBLIC),
-        private_network(str(PUBLIC)),
-        networks=networks or {},
-        has_only_servers=has_only_servers,
-        boot_timeout=boot_timeout,
-        rescue_script_url=rescue_script_url,
-    )
+async def rack_api(state: Path, rack: FakeRack, *, strict: bool = False, **environment: Any) -> AsyncIterator[RackApi]:
+    """``strict``, ``environment``: as of :func:`tests.metal_api.conftest.sandbox_in`."""
+    ports = free_ports(3)
     client = await asyncio.to_thread(rack.client)
-    backend = IronicMachines(client, boot_url=boot_url, idle=0.5, busy=busy, patience=patience)
-    is_server: Callable[[str], bool] = lambda id_: world.service(Servers).of_device(id_) is not None  # noqa: E731 - of a world to come
-    silent = ScriptedMachines()
-    silent.boots = False
-    machines = BootingMachines(WithServers(silent, backend, is_server))
-    machines.boot_url = boot_url
-    world = SandboxWorld(state, Clock(20_000), machines, environment=environment, owner=of_sandbox(1))
-    apps = {
-        api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, [])}),
-        boot_port: create_boot_app(world, media),
-        metadata_port: create_metadata_app(world),
-    }
-    async with serving(apps), clients(url, world.token, hooks) as (api, control):
-        await backend.start(world)
-        await world.start()
-        try:
-            yield RackApi(world, machines, url, api, boot_url, metadata_url, control, rack=rack, ironic=backend)
-        finally:
-            await machines.close()
-            await world.close()
+    ironic = IronicMachines(client, boot_url=f"http://127.0.0.1:{ports[1]}", idle=0.5, busy=0.1, patience=60)
+    settings = {"has_only_servers": True, "boot_timeout": 60, **environment}
+    machines = BootingMachines(ironic)
+    async with sandbox_in(state, ports=(ports[0], ports[1], ports[2]), strict=strict, machines=machines, **settings) as running:
+        yield RackApi(**vars(running), rack=rack, ironic=ironic)

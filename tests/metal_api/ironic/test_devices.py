@@ -19,12 +19,6 @@ ORDER = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_
 NO_SERVER = "There aren't available servers in that metro"
 
 
-async def _gone(api: RackApi, id_: str) -> None:
-    answer = await api.api.delete(f"/devices/{id_}")
-    assert answer.status_code == 204, answer.text
-    await api.until(lambda: api.state(id_) == "gone")
-
-
 async def test_a_device_is_a_node(api: RackApi) -> None:
     (node_id,) = await api.offered(1)
     device = await api.active(hostname="w1")
@@ -35,20 +29,14 @@ async def test_a_device_is_a_node(api: RackApi) -> None:
     assert node["instance_info"]["ramdisk"] == f"{api.boot_url}/ipxe.iso"
     events = await api.events(device["id"])
     assert f"server.allocated: Server {node['name']} allocated" in events
-    await _act(api, device["id"], "power_off", "inactive")
+    await api.act(device["id"], "power_off", "inactive")
     assert (await api.node(node_id))["power_state"] == "power off"
-    await _act(api, device["id"], "power_on", "active")
+    await api.act(device["id"], "power_on", "active")
     assert (await api.node(node_id))["power_state"] == "power on"
-    await _gone(api, device["id"])
+    await api.delete(device["id"])
     node = await api.node(node_id)
     assert (node["provision_state"], node["instance_uuid"], node["power_state"]) == ("available", None, "power off")
     await api.until(lambda: api.free() == 1)
-
-
-async def _act(api: RackApi, id_: str, action: str, expected: str, **options: Any) -> None:
-    answer = await api.api.post(f"/devices/{id_}/actions", json={"type": action, **options})
-    assert answer.status_code == 202, answer.text
-    await api.until(lambda: api.state(id_) == expected)
 
 
 async def test_no_more_devices_than_nodes(api: RackApi) -> None:
@@ -56,7 +44,7 @@ async def test_no_more_devices_than_nodes(api: RackApi) -> None:
     assert await _capacity(api) == {"level": "critical", "available_servers": 1}
     await api.active(hostname="w1")
     assert await _capacity(api) == {"level": "unavailable", "available_servers": 0}
-    assert await api.errors("POST", f"{api.project}/devices", json=ORDER) == [NO_SERVER]
+    assert await api.refused("devices", ORDER) == [NO_SERVER]
 
 
 async def _capacity(api: RackApi) -> Any:
@@ -90,7 +78,7 @@ async def test_a_node_in_maintenance_is_not_offered(api: RackApi) -> None:
     (node_id,) = await api.offered(1)
     await asyncio.to_thread(api.rack.change, node_id, maintenance=True)
     await api.until(lambda: api.free() == 0)
-    assert await api.errors("POST", f"{api.project}/devices", json=ORDER) == [NO_SERVER]
+    assert await api.refused("devices", ORDER) == [NO_SERVER]
     await asyncio.to_thread(api.rack.change, node_id, maintenance=False)
     await api.until(lambda: api.free() == 1)
 
@@ -115,7 +103,7 @@ async def test_a_node_that_another_user_takes_first_is_never_deployed(api: RackA
     assert any("taken by instance 5f6e9a00" in each for each in await api.events(id_)), await api.events(id_)
     node = await api.node(node_id)
     assert node["provision_state"] == "available"
-    await _gone(api, id_)
+    await api.delete(id_)
     assert (await api.node(node_id))["instance_uuid"] == "5f6e9a00-0000-4000-8000-000000000001"
     await asyncio.to_thread(api.rack.change, node_id, instance_uuid=None)
 
@@ -130,7 +118,7 @@ async def test_a_failed_deployment_is_told_in_events(api: RackApi) -> None:
     assert len(failures) == 3, events
     assert "ipxe.iso" in failures[0], failures
     assert any(each.startswith("provisioning.failed: server r1-u") for each in events), events
-    await _gone(api, device["id"])
+    await api.delete(device["id"])
     await api.until(lambda: api.free() == 1)
     assert (await api.node(node_id))["instance_uuid"] is None
 
@@ -145,8 +133,8 @@ async def test_a_machine_that_never_boots_has_failed(tmp_path: Path, rack: FakeR
         # Its server is still its own until it is deleted, and it can be reinstalled there.
         assert api.free() == 0
         api.machines.boots = True
-        await _act(api, device["id"], "reinstall", "active")
-        await _gone(api, device["id"])
+        await api.act(device["id"], "reinstall", "active")
+        await api.delete(device["id"])
         await api.until(lambda: api.free() == 1)
 
 
@@ -190,7 +178,7 @@ async def test_a_server_that_boots_for_ever_cannot_fill_the_memory(tmp_path: Pat
         events = await api.events(device["id"])
         assert len(events) == most
         # An installation is recorded all the same.
-        await _act(api, device["id"], "reinstall", "active")
+        await api.act(device["id"], "reinstall", "active")
         booted = "provisioning.104.01: Device connected to DHCP system"
         assert (await api.events(device["id"])).count(booted) == events.count(booted) + 1
 
@@ -202,21 +190,12 @@ async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeR
         device = await api.active(hostname="w1")
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).status_code == 404
         before = api.ironic.calls["boot device"]
-        await _act(api, device["id"], "rescue", "active")
+        await api.act(device["id"], "rescue", "active")
         await api.until(lambda: ("rescue", device["id"]) in api.machines.calls)
         assert api.ironic.calls["boot device"] == before + 1
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).text == "#!ipxe\nchain --autofree http://127.0.0.1/rescue.ipxe\n"
-        await _act(api, device["id"], "reboot", "active")
+        await api.act(device["id"], "reboot", "active")
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).status_code == 404
-
-
-async def test_a_rescue_without_a_rescue_system_is_refused(tmp_path: Path, rack: FakeRack) -> None:
-    networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
-    async with rack_api(tmp_path / "state", rack, networks=networks) as api:
-        await api.offered(1)
-        device = await api.active(hostname="w1")
-        [text] = await api.errors("POST", f"/devices/{device['id']}/actions", json={"type": "rescue"})
-        assert "--rescue-script-url" in text
 
 
 async def test_calls_use_nothing_that_openstacksdk_deprecates(rack: FakeRack) -> None:

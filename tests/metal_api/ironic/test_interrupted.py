@@ -19,17 +19,6 @@ from metal_api.servers import Server
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
 
-async def _delete(api: RackApi, id_: str, expected: str = "gone") -> None:
-    answer = await api.api.delete(f"/devices/{id_}")
-    assert answer.status_code == 204, answer.text
-    await api.until(lambda: api.state(id_) == expected)
-
-
-async def _act(api: RackApi, id_: str, action: str) -> None:
-    answer = await api.api.post(f"/devices/{id_}/actions", json={"type": action})
-    assert answer.status_code == 202, answer.text
-
-
 def _lose_the_first(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let Ironic accept a power action and end before it begins with it. Returns the power actions that are requested."""
     requested: list[str] = []
@@ -48,7 +37,7 @@ async def test_a_power_action_that_ironic_lost_is_repeated(api: RackApi, monkeyp
     (node_id,) = await api.offered(1)
     id_ = (await api.active(hostname="w1"))["id"]
     requested = _lose_the_first(monkeypatch)
-    await _act(api, id_, "power_off")
+    await api.act(id_, "power_off")
     await api.until(lambda: api.state(id_) == "inactive")
     assert (await api.node(node_id))["power_state"] == "power off"
     assert requested == ["power off"] * 2
@@ -59,7 +48,7 @@ async def test_a_reboot_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: 
     await api.offered(1)
     id_ = (await api.active(hostname="w1"))["id"]
     requested = _lose_the_first(monkeypatch)
-    await _act(api, id_, "reboot")
+    await api.act(id_, "reboot")
     await api.until(lambda: ("reboot", id_) in api.machines.calls)
     assert requested == ["power off", "power off", "power on"]
 
@@ -82,7 +71,7 @@ async def test_the_patience_of_an_operation_is_its_own(api: RackApi, monkeypatch
 
     monkeypatch.setattr(IronicClient, "provision", fails_once)
     monkeypatch.setattr(machines, "time", SimpleNamespace(monotonic=lambda: clock() + late))
-    await _delete(api, (await api.active(hostname="w1"))["id"])
+    await api.delete((await api.active(hostname="w1"))["id"])
     await api.until(lambda: api.free() == 1)
     late = 10_000.0
     assert (await api.active(hostname="w2"))["state"] == "active"
@@ -99,11 +88,11 @@ async def test_a_server_whose_node_is_missing_keeps_its_record(api: RackApi, mon
     await asyncio.to_thread(api.rack.empty)
     await api.until(lambda: [each.unavailable for each in servers] == ["the backend does not list it any more"] * 2)
     assert {each.id: each.address for each in servers} == addresses
-    await _delete(api, id_, expected="failed")
+    await api.delete(id_, expected="failed")
     assert api.world.store[Device][id_].server_id in addresses
     monkeypatch.setattr(api.ironic, "_is_expected", lambda _name: False)
     await api.until(lambda: len(servers) == 1)
-    await _delete(api, id_)
+    await api.delete(id_)
     await api.until(lambda: not len(servers))
 
 
@@ -141,7 +130,7 @@ async def test_a_power_action_is_requested_whatever_ironic_lists(api: RackApi) -
     id_ = (await api.active(hostname="w1"))["id"]
     await asyncio.to_thread(api.rack.set_in_database, node_id, power_state="power off")
     before = api.ironic.calls["power off"]
-    await _act(api, id_, "power_off")
+    await api.act(id_, "power_off")
     await api.until(lambda: api.state(id_) == "inactive")
     assert api.ironic.calls["power off"] == before + 1
 
@@ -243,7 +232,7 @@ async def test_a_device_is_reinstalled_after_its_undeployment_failed(api: RackAp
     id_ = (await api.active(hostname="w1"))["id"]
     await asyncio.to_thread(api.rack.set_in_database, node_id, provision_state="error", target_provision_state="available")
     await asyncio.to_thread(api.rack.forget_instance, node_id)
-    await _act(api, id_, "reinstall")
+    await api.act(id_, "reinstall")
     await api.until(lambda: api.state(id_) in {"active", "failed"})
     assert api.state(id_) == "active", await api.events(id_)
     assert (await api.node(node_id))["instance_uuid"] == id_
@@ -256,7 +245,7 @@ async def test_only_the_maintenance_of_a_failed_cleaning_is_ended(api: RackApi, 
     failed = {"provision_state": "clean failed", "target_provision_state": "available", "maintenance": True, "last_error": "no agent"}
     await asyncio.to_thread(api.rack.set_in_database, node_id, **failed, maintenance_reason="disk 2 is replaced", fault=fault)
     await asyncio.to_thread(api.rack.forget_instance, node_id)
-    await _delete(api, id_, "failed")
+    await api.delete(id_, "failed")
     assert (await api.node(node_id))["maintenance"]
     events = await api.events(id_)
     assert any(each.startswith("server.clean_failed") and "no agent" in each for each in events), events
@@ -264,7 +253,7 @@ async def test_only_the_maintenance_of_a_failed_cleaning_is_ended(api: RackApi, 
     assert api.free() == 0
     # One of Ironic's own is ended, and the server is free after another cleaning.
     await asyncio.to_thread(api.rack.set_in_database, node_id, **failed, maintenance_reason="no agent", fault="clean failure")
-    await _delete(api, id_)
+    await api.delete(id_)
     node = await api.node(node_id)
     assert (node["maintenance"], node["provision_state"], node["power_state"]) == (False, "available", "power off")
 
@@ -290,7 +279,7 @@ async def test_a_cleaning_is_an_event_when_it_is_complete(api: RackApi, caplog: 
     # Without an agent Ironic cleans nothing.
     caplog.clear()
     id_ = (await api.active(hostname="w2"))["id"]
-    await _delete(api, id_)
+    await api.delete(id_)
     texts = [each for each in caplog.messages if each.startswith(id_)]
     assert texts[-2:] == [
         f"{id_}: Power off and release of server {name} requested",

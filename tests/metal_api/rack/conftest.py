@@ -5,31 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from metal_api.ironic.embedded import ensure_ironic
-from tests.metal_api.ironic.fake_rack import FakeRack
+from tests.metal_api.ironic.conftest import ironic_programs, the_rack
+from tests.metal_api.ironic.conftest import rack as ironic
 
-
-@pytest.fixture(scope="module")
-def the_ironic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeRack]:
-    rack = FakeRack(tmp_path_factory.mktemp("ironic"), ensure_ironic())
-    yield rack
-    rack.close()
-
-
-@pytest.fixture
-def ironic(the_ironic: FakeRack) -> Iterator[FakeRack]:
-    """An Ironic without nodes."""
-    yield the_ironic
-    bare = the_ironic.connection.baremetal
-    for node in bare.get("/nodes", microversion="1.80").json()["nodes"]:
-        if node["provision_state"].endswith("failed"):
-            the_ironic.change(node["uuid"], maintenance=True)
-    the_ironic.empty()
+__all__ = ["ironic", "ironic_programs", "the_rack"]
 
 
 @pytest.fixture

@@ -138,9 +138,7 @@ async def test_a_node_of_another_owner_is_left_alone(ironic: FakeRack, folder: P
     ironic.connection.baremetal.create_node(name="r1-u1", driver="fake-hardware")
     report, lines = await enrolled(ironic, folder, fake("r1-u1", U1))
     assert not report.is_good
-    assert lines == [
-        "r1-u1: failed: Ironic has a node r1-u1 that was not enrolled from a rack file: rename the server or that node",
-    ]
+    assert lines == ["r1-u1: failed: Ironic has a node r1-u1 that was not enrolled from a rack file: rename the server or that node"]
     _unused, lines = await enrolled(ironic, folder, remove=["r1-u1"])
     assert lines == ["r1-u1: failed: Ironic has no node of this name that was enrolled from a rack file: nothing to remove"]
 

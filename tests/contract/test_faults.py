@@ -17,7 +17,7 @@ import pytest
 
 from tests.ansible_doc import programs
 from tests.contract.conftest import Lives
-from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Meeting, Verdict, Verdicts
+from tests.contract.faults import FAULTS, GROUPS, LATE, Fault, Kind, Meeting, Service, Verdict, Verdicts
 from tests.contract.subjects import ELSEWHERE, INVENTORY, SUBJECTS, Life, Subject, one_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -194,3 +194,37 @@ def test_the_ordinary_suite_has_every_fault_of_the_metal_api() -> None:
         met = {fault.name for _subject, fault, _meeting, durations in PART if always in durations}
         assert [fault.name for fault in FAULTS if isinstance(fault.metal, Verdicts) and fault.name not in met] == []
         assert {subject.title for subject, _fault, _meeting, durations in PART if always in durations} == {each.title for each in SUBJECTS}
+
+
+WORDS: Mapping[str, Verdict] = {"success": "success", "one clear error": "error", "success or one clear error": "either"}
+KINDS: Mapping[Service, Mapping[str, tuple[Kind, ...]]] = {
+    "metal": {"while reading": ("read", "ask"), "creating": ("create",), "changing": ("change",), "deleting": ("delete",)},
+    "cluster": {
+        "while reading": ("read",),
+        "following requests": ("follow",),
+        "running a command that reads": ("run",),
+        "removing an etcd member": ("remove",),
+        "writing": ("change", "delete"),
+    },
+}
+"""The columns of the tables in docs/reliability.md."""
+
+
+@pytest.mark.parametrize(("service", "heading"), [("metal", "## The Metal API"), ("cluster", "## The cluster's API")])
+def test_the_page_says_what_is_tested(service: Service, heading: str) -> None:
+    section = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").split(f"\n{heading}\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
+    heads, said = rows[0], {re.sub(r" \(\d\)$", "", row[0]): row[1:] for row in rows[2:]}
+    assert said.keys() == {fault.title for fault in FAULTS if isinstance(fault.verdicts(service), Verdicts)}
+    for fault in FAULTS:
+        verdicts = fault.verdicts(service)
+        if not isinstance(verdicts, Verdicts):
+            assert f"\n- {fault.title}: {verdicts}." in section
+            continue
+        for head, cell in zip(heads[1:], said[fault.title], strict=True):
+            always = head == "permanently"
+            kinds = [kind for each in KINDS[service].values() for kind in each] if always else KINDS[service][head]
+            allowed = {expected(fault, verdicts, kind, always=always) for kind in kinds}
+            allowed |= {"either"} if {"success", "error"} <= allowed else set()
+            # Of the modules that may meet it all may have one of the outcomes, or none may meet it.
+            assert cell == "-" or WORDS[cell] in allowed or "either" in allowed, f"{fault.title}, {head}: the test allows {allowed}"

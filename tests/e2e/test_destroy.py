@@ -50,6 +50,7 @@ DECOYS: dict[str, tuple[str, dict[str, Any]]] = {
     "only the name": machine("worker-3", "openshift-cluster=demo"),
     "upper case value": machine("case-0", f"openshift-cluster={NAME.upper()}"),
     "blank before": machine("blank-0", f" {MARK}"),
+    "blank after": machine("blank-1", f"{MARK} "),
     "only the key": machine("key-0", "openshift-cluster="),
     "the mark in a longer tag": machine("longer-0", f"was {MARK} once"),
     "a final dot": machine("dot-0", f"{MARK}."),

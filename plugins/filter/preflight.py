@@ -93,6 +93,10 @@ _value:
           sample: {before: 7.8, after: 9.1}
         unknown: {description: "Sources that did not answer, each with the reason.", type: dict, sample: {}}
         kept: {description: "Workers that are not in the inventory and are kept, with the reason.", type: dict, sample: {}}
+        replaceable:
+          description: Number of devices that may be deleted and ordered again because they fail.
+          type: int
+          sample: 0
         steps:
           description: The steps, each with C(phase), C(verb), C(kind), C(object), C(reason), C(detail), C(before), C(after),
             C(price_per_hour) and C(known_after).

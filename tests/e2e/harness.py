@@ -128,6 +128,7 @@ class Run:
                 # A deletion may be sent twice.
                 number = len({each["path"] if method == "DELETE" else each["n"] for each in done if place.search(each["path"])})
                 planned = len([step for step in self.plan["steps"] if step["kind"] == kind and step["verb"] in verbs])
+                planned += self.plan["replaceable"] if kind == "device" else 0
                 if number > planned:
                     found.append(f"{number} x {method} {kind}, {planned} in the plan")
         return found

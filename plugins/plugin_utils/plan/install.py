@@ -93,7 +93,8 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
     # bootstrap device that is a worker by its tags already, the request to reinstall it.
     requested = any(tag.startswith(REQUESTED) for device in world.devices for tag in device.get("tags") or ())
     joins = [*([ignition, publish, create, workers] if joining else ()), *([teardown, workers] if requested or removed else ())]
-    return Plan(desired.cluster, "install.yml", PHASES, steps, world.price_per_hour, world.problems, also=[*also, *joins])
+    plan = Plan(desired.cluster, "install.yml", PHASES, steps, world.price_per_hour, world.problems, also=[*also, *joins])
+    return plan.with_replacements((create, workers), desired.replace_failed)
 
 
 def _teardown(phase: str, desired: Desired, world: World, state: Installation, ordered: Sequence[Step]) -> list[Step]:

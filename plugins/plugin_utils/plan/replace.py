@@ -33,4 +33,4 @@ def plan_replace(desired: Desired, world: World) -> tuple[Plan, list[str]]:
     names = [*(step.object for step in control_plane), *chosen["workers"]]
     steps = [*control_plane, *boot_files(workers, names), *ordered, *requests(workers, names)]
     plan = Plan(desired.cluster, "replace.yml", PHASES, steps, world.price_per_hour, world.problems, notes=chosen["skipped"])
-    return plan, chosen["problems"]
+    return plan.with_replacements((masters, workers), desired.replace_failed), chosen["problems"]

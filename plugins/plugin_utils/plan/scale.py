@@ -62,7 +62,8 @@ def plan_scale(desired: Desired, world: World) -> Plan:
     also = PHASES if world.problems else due_topics(TOPICS, PHASES, world)
     # What a machine needs to join may have been left out by an interrupted run: what it boots from, its device, its record.
     joins = [publish, create] if joining else []
-    return Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes, also=[*also, *joins])
+    plan = Plan(desired.cluster, "scale.yml", PHASES, steps, world.price_per_hour, world.problems, chosen.kept, notes, also=[*also, *joins])
+    return plan.with_replacements((create,), desired.replace_failed)
 
 
 def _removals(phase: str, chosen: Choice, world: World) -> list[Step]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ...module_utils.base.printable import printable
@@ -60,7 +60,8 @@ class Plan:
     ``price_per_hour``: today's, None when a price is not known. ``unknown``: why a source was not read, by its name: what it has is neither
     created, changed nor removed. ``kept``: machines that are left as they are although the inventory says otherwise, with the reason.
     ``notes``: more to know, a sentence each. ``is_long``: whether every step has its line, however many there are. ``also``: phases that
-    run without a step, since they compare something that no source of the plan has read.
+    run without a step, since they compare something that no source of the plan has read. ``replaceable``: so many devices are deleted and
+    ordered again if they fail.
     """
 
     cluster: str
@@ -73,6 +74,7 @@ class Plan:
     notes: Sequence[str] = ()
     is_long: bool = False
     also: Collection[str] = ()
+    replaceable: int = 0
 
     @property
     def due(self) -> list[str]:
@@ -94,6 +96,7 @@ class Plan:
             "unknown": dict(self.unknown),
             "kept": dict(self.kept),
             "notes": list(self.notes),
+            "replaceable": self.replaceable,
             "due": self.due,
             "steps": [{field.name: _plain(getattr(step, field.name)) for field in fields(step)} for step in self.steps],
             "lines": self.lines(),
@@ -117,7 +120,15 @@ class Plan:
             if len(steps) > shown:
                 lines.append(f"{title}  and {len(steps) - shown} more")
         lines += [f"    {self._short(name)} is kept: {reason}" for name, reason in self.kept.items()]
-        return [printable(line, LIMIT) for line in [*lines, *(f"    {note}" for note in self.notes)]]
+        notes = [
+            *self.notes,
+            *([f"failed devices are replaced, {self.replaceable} at most: openshift_replace_failed"] if self.replaceable else []),
+        ]
+        return [printable(line, LIMIT) for line in [*lines, *(f"    {note}" for note in notes)]]
+
+    def with_replacements(self, phases: Iterable[str], limit: int) -> Plan:
+        """Return the plan with the devices that each of these phases, if it is due, may replace: ``limit`` of those that fail."""
+        return replace(self, replaceable=limit * len({*phases} & {*self.due}))
 
     def _short(self, name: str) -> str:
         """Return the first label of a host name: all of one plan end with the cluster's name."""

@@ -319,6 +319,17 @@ def test_phases_without_a_step_are_not_due() -> None:
     ]
 
 
+def test_replacements_of_devices_that_fail_are_in_the_plan_of_what_orders_them() -> None:
+    asked = replace(desired(*workers(2)), replace_failed=2)
+    found = plan_scale(asked, world(asked, *cluster("worker-0"), nodes=[node(name) for name in (*MASTERS, "worker-0")]))
+    assert found.data()["replaceable"] == 2
+    assert found.lines()[-1].strip() == "failed devices are replaced, 2 at most: openshift_replace_failed"
+    nothing = plan_scale(
+        asked, world(asked, *cluster("worker-0", "worker-1"), nodes=[node(name) for name in (*MASTERS, "worker-0", "worker-1")])
+    )
+    assert (nothing.due, nothing.data()["replaceable"]) == ([], 0)
+
+
 def test_the_reinstallation_of_the_bootstrap_device_is_due_until_it_was_requested() -> None:
     """Also when its tags say already that it is a worker: a run may have been interrupted before the request."""
     asked = desired(*workers(2))

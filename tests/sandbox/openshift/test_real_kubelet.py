@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 import re
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 import pytest_asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import BinariesError, NamespacesError, RealKubelets, ensure_kubelet, require_namespaces
 from sandbox.openshift.api import CSRS, Object
@@ -33,6 +36,7 @@ Eventually = Callable[..., Awaitable[Any]]
 WORKER = "worker-0"
 NODE = "worker-0.demo.metal.test"
 _REQUIRED_BY_PODS = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")
+BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 
 KERNEL_FLAGS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1}
@@ -76,6 +80,27 @@ def worker(lab: Lab) -> PretendedMachine:
     return lab.machines[WORKER]
 
 
+def _parsed(request: Object) -> x509.CertificateSigningRequest:
+    parsed = x509.load_pem_x509_csr(base64.b64decode(request["spec"]["request"]))
+    assert parsed.subject.rfc4514_string() == f"CN=system:node:{NODE},O=system:nodes"
+    key = parsed.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    assert isinstance(key.curve, ec.SECP256R1)
+    assert parsed.is_signature_valid
+    return parsed
+
+
+async def _pending(lab: Lab, signer: str, user: str) -> list[Object]:
+    found = await lab.cluster.api.items(CSRS)
+    mine = [item for item in found if item["spec"]["signerName"].endswith(signer) and item["spec"]["username"] == user]
+    return [item for item in mine if not (item.get("status") or {}).get("conditions")]
+
+
+async def _approve(lab: Lab, request: Object) -> None:
+    condition = {"type": "Approved", "status": "True", "reason": "Test", "message": "decided by a test"}
+    await lab.cluster.api.put(f"{CSRS}/{request['metadata']['name']}/approval", {**request, "status": {"conditions": [condition]}})
+
+
 def _processes(state: Path) -> list[int]:
     """The kubelets of a state folder: their working directory is in it."""
     found = []
@@ -86,32 +111,80 @@ def _processes(state: Path) -> list[int]:
     return found
 
 
-async def test_it_joins(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
-    """Its certificate requests are those of tests/e2e/test_real_kubelets.py."""
+async def test_it_asks_for_its_client_certificate(lab: Lab, eventually: Eventually) -> None:
+    async def asks() -> list[Object]:
+        return await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+
+    (request,) = await eventually(asks, within=30)
+    spec = request["spec"]
+    assert request["metadata"]["name"].startswith("csr-")
+    assert sorted(spec["groups"]) == [
+        "system:authenticated",
+        "system:serviceaccounts",
+        "system:serviceaccounts:openshift-machine-config-operator",
+    ]
+    assert spec["usages"] == ["digital signature", "client auth"]
+    assert len(_parsed(request).extensions) == 0
+    assert await lab.node(WORKER) is None
+
+
+async def test_started_again_while_it_waits_it_asks_with_another_key(lab: Lab, eventually: Eventually) -> None:
+    await lab.power_off(WORKER)
+    assert _processes(lab.state) == []
+    lab.power_on(WORKER, "worker")
+
+    async def two() -> list[Object]:
+        found = await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+        return found if len(found) == 2 else []
+
+    keys = {_parsed(request).public_key().public_numbers() for request in await eventually(two, within=30)}  # type: ignore[union-attr]
+    assert len(keys) == 2
+
+
+async def test_it_joins_with_two_approvals(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+    newest = max(
+        await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER), key=lambda item: int(item["metadata"]["resourceVersion"])
+    )
+    await _approve(lab, newest)
+
+    async def asks() -> list[Object]:
+        return await _pending(lab, "kubelet-serving", f"system:node:{NODE}")
+
+    (request,) = await eventually(asks, within=60, what="serving request")
+    assert sorted(request["spec"]["groups"]) == ["system:authenticated", "system:nodes"]
+    assert request["spec"]["usages"] == ["digital signature", "server auth"]
+    (extension,) = _parsed(request).extensions
+    names = extension.value
+    assert isinstance(names, x509.SubjectAlternativeName)
+    assert names.get_values_for_type(x509.DNSName) == [NODE]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == [worker.hardware.address]
+    assert len(list(names)) == 2
+    await _approve(lab, request)
 
     async def ready() -> Object | None:
-        await lab.cluster.approve_pending()
         node = await lab.node(WORKER)
         done = node is not None and is_ready(node) and "node-role.kubernetes.io/worker" in labels_of(node)
         return node if done and annotations_of(node or {}).get("machineconfiguration.openshift.io/state") == "Done" else None
 
-    node = await eventually(ready, within=90, what="worker is ready and has its role")
+    node = await eventually(ready, within=60, what="worker is ready and has its role")
     assert {entry["type"]: entry["address"] for entry in node["status"]["addresses"]} == {
         "InternalIP": worker.hardware.address,
         "Hostname": NODE,
     }
     assert labels_of(node)["node.openshift.io/os_id"] == "rhel"
-    assert node["status"]["nodeInfo"]["kubeletVersion"].startswith("v1.")
 
-    # The node lifecycle controller removes its own taint after the Node is Ready.
+    # The node lifecycle controller takes its own taint away after the Node is Ready.
     async def untainted() -> bool:
         found = await lab.node(WORKER)
         return found is not None and not found["spec"].get("taints")
 
     await eventually(untainted, within=60, what="the worker has no taints")
+    assert node["status"]["nodeInfo"]["kubeletVersion"].startswith("v1.")
 
 
-async def test_a_kubelet_refuses_unauthorized_clients(lab: Lab, eventually: Eventually) -> None:
+async def test_a_kubelet_serves_with_its_certificate_and_refuses_unauthorized_clients(
+    lab: Lab, worker: PretendedMachine, eventually: Eventually
+) -> None:
     async def answers() -> httpx.Response | None:
         with contextlib.suppress(httpx.ConnectError):
             return await lab.machines["master-0"].http.request(
@@ -120,6 +193,24 @@ async def test_a_kubelet_refuses_unauthorized_clients(lab: Lab, eventually: Even
         return None
 
     assert (await eventually(answers, within=30)).status_code == 401
+    served = await asyncio.to_thread(ssl.get_server_certificate, (worker.hardware.address, 10250))
+    assert x509.load_pem_x509_certificate(served.encode()).subject.rfc4514_string() == f"CN=system:node:{NODE},O=system:nodes"
+
+
+async def test_rebooted_it_goes_on_with_its_certificates(lab: Lab, worker: PretendedMachine, eventually: Eventually) -> None:
+    before = {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)}
+    node = await lab.node(WORKER)
+    assert node is not None
+    await lab.power_off(WORKER)
+    lab.power_on(WORKER, "worker")
+
+    async def heard_again() -> bool:
+        lease = await lab.cluster.api.get(f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}")
+        served = await asyncio.to_thread(_connects, worker.hardware.address)
+        return served and lease is not None
+
+    await eventually(heard_again, within=30)
+    assert {item["metadata"]["name"] for item in await lab.cluster.api.items(CSRS)} == before
 
 
 def _connects(address: str) -> bool:
@@ -193,11 +284,30 @@ async def test_its_pods_run_in_memory(lab: Lab, eventually: Eventually) -> None:
     await eventually(gone, within=60)
 
 
+async def test_after_days_it_asks_with_the_token_again(lab: Lab, eventually: Eventually) -> None:
+    """Its client certificate ended while it was off: its Node is still there, and it falls back to the bootstrap kubeconfig."""
+    with pytest.raises(ClusterRunsError, match="switch the machines of demo"):
+        pass_days(lab.clusters, lab.state / "machines", 31)
+    for name in list(lab.running):
+        await lab.power_off(name)
+    assert len(await asyncio.to_thread(pass_days, lab.clusters, lab.state / "machines", 31)) == 2 * 4
+    for name in ("master-0", "master-1", "master-2"):
+        lab.power_on(name, "master")
+    lab.power_on(WORKER, "worker")
+
+    async def asks() -> set[str]:
+        if not lab.cluster.control_plane.running:
+            return set()
+        found = await _pending(lab, "kube-apiserver-client-kubelet", BOOTSTRAPPER)
+        subjects = {x509.load_pem_x509_csr(base64.b64decode(item["spec"]["request"])).subject.rfc4514_string() for item in found}
+        return subjects if len(subjects) == 4 else set()
+
+    subjects = await eventually(asks, within=60, what="all four ask for client certificates again")
+    assert f"CN=system:node:{NODE},O=system:nodes" in subjects
+    assert {item["spec"]["username"] for item in await lab.cluster.api.items(CSRS)} == {BOOTSTRAPPER}, "the old requests are gone"
+    assert await lab.node(WORKER) is not None
+
+
 async def test_power_off_leaves_no_process(lab: Lab) -> None:
     await lab.power_off(WORKER)
     assert _processes(lab.state) == []
-
-
-async def test_days_pass_only_while_all_machines_are_off(lab: Lab) -> None:
-    with pytest.raises(ClusterRunsError, match="switch the machines of demo"):
-        pass_days(lab.clusters, lab.state / "machines", 31)

@@ -157,10 +157,11 @@ ATTRIBUTES = r"""
 
 
 class ModuleDocFragment:
-    DOCUMENTATION = f"options:\n  <<:{ATTRIBUTES}"
+    # Annotated: ansible-test reads the assignments of texts, and these are expressions.
+    DOCUMENTATION: str = f"options:\n  <<:{ATTRIBUTES}"
 
     # For a set: its defaults, and the options of each machine.
-    MACHINES = f"""
+    MACHINES: str = f"""
 options:
   <<: &device{ATTRIBUTES}
   placement: &placement

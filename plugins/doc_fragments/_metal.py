@@ -54,7 +54,8 @@ options:
     type: str
 """
 
-    DOCUMENTATION = rf"""{CONNECTION}
+    # Annotated: ansible-test reads the assignments of texts, and this is an expression.
+    DOCUMENTATION: str = rf"""{CONNECTION}
   project_id:
     description:
       - ID of the project (a UUID).

@@ -66,7 +66,7 @@ class Pool:
     def writes(self) -> list[str]:
         return [f"{each['method']} {each['path']}" for each in self.sandbox.journal() if is_write(each)]
 
-    def seed(self, *numbers: int, tags: Sequence[str] = TAGS) -> list[str]:
+    def seed(self, *numbers: int, tags: Sequence[str] = tuple(TAGS)) -> list[str]:
         """Create active devices with these numbers, and return their ids."""
         given = [{"hostname": hostnames(number + 1)[number], "tags": [*tags]} for number in numbers]
         return [self.sandbox.call("POST", "devices", json=each)["ids"][0] for each in given]

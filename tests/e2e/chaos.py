@@ -229,7 +229,8 @@ def world(user: User) -> dict[str, Any]:
         "files": sorted(
             str(path.relative_to(user.folder))
             for path in (user.folder / "clusters").glob("**/*")
-            if path.is_file() and "-failed-" not in path.name
+            # A run report has the time of its run in its name.
+            if path.is_file() and "-failed-" not in path.name and path.parent.name != "reports"
         ),
         "processes": sorted(user.processes().values()),
     }

@@ -93,17 +93,17 @@ async def test_an_error_in_an_operation_is_an_event(sandbox: Sandbox, server: Fo
     async def broken(*_arguments: object, **_options: object) -> None:
         raise KeyError("an error of the server")
 
-    told = "Error of the Metal API server, its log has more: KeyError: 'an error of the server'"
+    message = "Error of the Metal API server, its log has more: KeyError: 'an error of the server'"
     monkeypatch.setattr(sandbox.machines, "install", broken)
     device = await sandbox.create(hostname="one", plan=PLAN, metro=METRO)
     await sandbox.until(lambda: sandbox.state(device["id"]) == "failed")
-    assert f"provisioning.failed: {told}" in await sandbox.events(device["id"])
+    assert f"provisioning.failed: {message}" in await sandbox.events(device["id"])
     assert sandbox.world.store[Device][device["id"]].server_id == server.id
 
     monkeypatch.setattr(sandbox.machines, "remove", broken)
     assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
     await sandbox.until(lambda: sandbox.state(device["id"]) == "failed")
-    assert f"deprovisioning.failed: {told}" in await sandbox.events(device["id"])
+    assert f"deprovisioning.failed: {message}" in await sandbox.events(device["id"])
 
     monkeypatch.undo()
     assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204

@@ -10,18 +10,6 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    # For modules that set the support of each attribute themselves.
-    DOCUMENTATION = r"""
-options: {}
-attributes:
-  check_mode:
-    description: Can run in check mode and return predicted changes without making them.
-  diff_mode:
-    description: Returns details of what has changed, in check mode of what would change. Secrets are never included.
-  idempotent:
-    description: When run twice, the second run changes nothing.
-"""
-
     # For modules that change something.
     CHANGING = r"""
 author:

@@ -36,11 +36,6 @@ EXAMPLES = r"""
 - name: Read what new workers boot from
   equinix_metal.openshift.cluster_boot_info:
     kubeconfig: clusters/demo.metal.test/kubeconfig
-  register: cluster
-
-- name: Print the boot images of x86_64 machines
-  ansible.builtin.debug:
-    msg: "{{ cluster.boot.stream.architectures.x86_64.artifacts.metal.formats.pxe }}"
 """
 
 RETURN = r"""

@@ -127,13 +127,6 @@ EXAMPLES = r"""
     wait_timeout: 7200
     progress_interval: 15
 
-- name: Check whether the installation is complete
-  equinix_metal.openshift.cluster_wait:
-    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
-    condition: install_complete
-    wait: false
-  register: cluster
-
 - name: Wait until OLM has installed an operator
   equinix_metal.openshift.cluster_wait:
     kubeconfig: clusters/demo.metal.test/auth/kubeconfig
@@ -141,11 +134,6 @@ EXAMPLES = r"""
     objects:
       - {resource: subscriptions.operators.coreos.com, name: lvms-operator, namespace: openshift-lvm-storage}
     progress_interval: 15
-
-- name: Print what is pending
-  ansible.builtin.debug:
-    msg: "{{ cluster.waiting }}"
-  when: not cluster.reached
 """
 
 RETURN = r"""
@@ -208,43 +196,26 @@ ready_nodes:
   elements: str
   sample: [master-0.demo.metal.test]
 nodes:
-  description: The Nodes of the cluster. Empty unless O(node_details=true), or when the API does not answer. With an error those not Ready.
+  description: The Nodes of the cluster, each with C(name), C(device_id), C(ready), C(message), C(created_at) and C(addresses) of
+    RV(equinix_metal.openshift.node_info#module:nodes). Empty unless O(node_details=true), or when the API does not answer. With an error
+    those not Ready.
   returned: always
   type: list
   elements: dict
   contains:
-    name: {description: Name of the Node., type: str, sample: master-0.demo.metal.test}
-    device_id:
-      description: ID of the device that the Node records, empty without one. See M(equinix_metal.openshift.node_ownership).
-      type: str
-      sample: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
     roles:
       description: Roles of the Node, by the labels C(node-role.kubernetes.io/...).
       type: list
       elements: str
       sample: [control-plane, master]
-    ready: {description: Whether the Node is Ready., type: bool, sample: true}
-    message: {description: Message of the condition Ready., type: str, sample: kubelet is posting ready status}
     unschedulable: {description: Whether the Node is cordoned., type: bool, sample: false}
     kubelet_version: {description: Version of the kubelet., type: str, sample: v1.33.6}
     os_image: {description: Operating system of the Node., type: str, sample: Red Hat Enterprise Linux CoreOS 9.6}
-    created_at: {description: "Time of registration, UTC.", type: str, sample: "2026-11-21T07:25:00Z"}
-    addresses:
-      description: Addresses and host names of the Node.
-      type: list
-      elements: str
-      sample: [203.0.113.5, master-0.demo.metal.test]
     taints: {description: "Taints with C(key), C(value) and C(effect).", type: list, elements: dict, sample: []}
     conditions:
       description: Conditions with C(type), C(status), C(reason), C(message) and C(lastTransitionTime).
       type: list
       elements: dict
-      sample:
-        - type: Ready
-          status: "True"
-          reason: KubeletReady
-          message: kubelet is posting ready status
-          lastTransitionTime: "2026-11-21T07:26:10Z"
 pods:
   description: The pods that have not succeeded and do not run with all their containers ready. Empty unless O(pod_details=true), or when
     the API does not answer.

@@ -118,19 +118,6 @@ EXAMPLES = r"""
         created_at: "2026-03-01T12:00:00Z"
     wait_timeout: 5400
     progress_interval: 15
-
-- name: Check which CSRs would be approved
-  equinix_metal.openshift.csr_approval:
-    kubeconfig: clusters/demo.metal.test/auth/kubeconfig
-    machines:
-      - name: worker-2.demo.metal.test
-        addresses: [127.64.0.9]
-  check_mode: true
-  register: requests
-
-- name: Print the decision about each CSR
-  ansible.builtin.debug:
-    msg: "{{ requests.verdicts }}"
 """
 
 RETURN = r"""
@@ -161,19 +148,12 @@ denied:
   elements: str
   sample: []
 refused:
-  description: The CSRs that violate a rule, pending or denied (O(deny_refused)). Check them.
+  description: The CSRs that violate a rule, pending or denied (O(deny_refused)). Check them. Each with C(name), C(signer), C(node) and
+    C(reason) of RV(verdicts), and with the user who filed it (C(requestor)).
   returned: when the cluster's API has answered
   type: list
   elements: dict
-  contains:
-    name: {description: Name of the CSR., type: str, sample: csr-q8w4d}
-    signer: {description: Signer of the CSR., type: str, sample: kubernetes.io/kube-apiserver-client-kubelet}
-    node: {description: The node that the CSR claims to be for., type: str, sample: unknown.demo.metal.test}
-    requestor:
-      description: The user who filed the CSR.
-      type: str
-      sample: system:serviceaccount:openshift-machine-config-operator:node-bootstrapper
-    reason: {description: The violated rule., type: str, sample: no expected machine has the name 'unknown.demo.metal.test'}
+  sample: []
 alarms:
   description: Machines for which CSRs with different keys were filed, although a waiting kubelet files none. Either the machine was
     restarted, or the approved CSR was filed by another client. Check them.

@@ -163,16 +163,6 @@ EXAMPLES = r"""
       - name: api.demo.metal.example.com
         values: [192.0.2.1]
   register: zone
-
-- name: Set the record of a cluster in Route 53
-  equinix_metal.openshift.dns_records:
-    provider: route53
-    zone: metal.example.com
-    owner: demo.metal.example.com
-    records:
-      - name: api.demo.metal.example.com
-        type: addresses
-        values: [192.0.2.1, "2001:db8::1"]
 """
 
 RETURN = r"""

@@ -42,11 +42,6 @@ EXAMPLES = r"""
   equinix_metal.openshift.etcd_info:
     kubeconfig: clusters/demo.metal.test/kubeconfig
     removal_of: master-1.demo.metal.test
-  register: etcd
-
-- name: Show what blocks the replacement
-  ansible.builtin.debug:
-    msg: "{{ etcd.blockers }}"
 """
 
 RETURN = r"""

@@ -19,9 +19,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-seealso:
-  - module: equinix_metal.openshift.metal_bgp_config
-  - module: equinix_metal.openshift.metal_bgp_session
 """
 
 EXAMPLES = r"""
@@ -46,16 +43,6 @@ bgp_neighbors:
   returned: success
   type: list
   elements: dict
-  sample:
-    - address_family: 4
-      customer_as: 65000
-      customer_ip: 10.70.1.3
-      md5_enabled: true
-      multihop: true
-      peer_as: 65530
-      peer_ips: [169.254.255.1, 169.254.255.2]
-      routes_in: []
-      routes_out: []
 """
 
 from ..module_utils.frame.metal import MetalModule

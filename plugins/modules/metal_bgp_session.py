@@ -49,12 +49,6 @@ EXAMPLES = r"""
     address_family: ipv4
     default_route: true
 
-- name: Create a BGP session, and enable BGP in the project if it is not
-  equinix_metal.openshift.metal_bgp_session:
-    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    address_family: ipv4
-    enable_local_bgp: true
-
 - name: Delete the session
   equinix_metal.openshift.metal_bgp_session:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11

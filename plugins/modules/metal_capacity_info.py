@@ -46,11 +46,6 @@ EXAMPLES = r"""
     servers:
       - {plan: c3.small.x86, metro: da, quantity: 4}
       - {plan: c3.medium.x86, metro: da, quantity: 2}
-  register: capacity
-
-- name: Print the price
-  ansible.builtin.debug:
-    msg: "{{ 'available' if capacity.available else 'sold out' }}, {{ capacity.total_price_per_hour }} USD an hour"
 """
 
 RETURN = r"""

@@ -38,10 +38,6 @@ EXAMPLES = r"""
 - name: List the resources of a cluster
   equinix_metal.openshift.metal_cluster_info:
     names: [demo.example.com]
-
-- name: List the resources of all clusters
-  equinix_metal.openshift.metal_cluster_info:
-    project_ids: [all]
 """
 
 RETURN = r"""
@@ -64,27 +60,13 @@ clusters:
       elements: str
       sample: [2b70eb8f-fa18-47c0-aba7-222a842362fd]
     devices:
-      description: Devices by host name.
+      description: Devices by host name, each with C(id), C(hostname), C(state), C(plan), C(price_per_hour), C(metro), C(locked),
+        C(created_at), C(termination_time), C(hardware_reservation_id) and C(project_id) of
+        RV(equinix_metal.openshift.metal_device#module:device), and with the values of its tags as C(role) (C(openshift-role)) and
+        C(infra_id) (C(openshift-infra-id), V(null) for a device without Ignition files of the installer).
       type: list
       elements: dict
-      contains:
-        id: {description: ID of the device., type: str, sample: e5a8fc4f-5ccf-4ab2-9b7c-6d9e7a3d4f63}
-        hostname: {description: Host name of the device., type: str, sample: worker-0.demo.example.com}
-        role: {description: Value of the tag C(openshift-role)., type: str, sample: worker}
-        infra_id:
-          description: Value of the tag C(openshift-infra-id), the infraID of the installation. V(null) for a device without Ignition files
-            of the installer.
-          type: str
-          sample: demo-x7k2p
-        plan: {description: Slug of the plan., type: str, sample: c3.medium.x86}
-        metro: {description: Code of the metro., type: str, sample: da}
-        state: {description: State of the device., type: str, sample: active}
-        locked: {description: Whether the API refuses to delete the device., type: bool, sample: false}
-        created_at: {description: "Time of creation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
-        termination_time: {description: "Time at which the API deletes the device, UTC.", type: str}
-        hardware_reservation_id: {description: ID of the hardware reservation of the device., type: str}
-        project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
-        price_per_hour: {description: Price per hour of the plan on demand in USD., type: float, sample: 1.3}
+      sample: []
     ip_reservations:
       description: IP reservations, as M(equinix_metal.openshift.metal_ip_reservation_info) returns them, with C(project_id).
       type: list

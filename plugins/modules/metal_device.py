@@ -86,17 +86,13 @@ options:
     type: str
     choices: [fail, ignore, replace]
     default: fail
-  state:
-    description: State of the device.
-    type: str
-    choices: [present, absent]
-    default: present
   wait_timeout:
     aliases: [provisioning_wait_seconds]
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._device
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_device_set
@@ -104,10 +100,6 @@ seealso:
 notes:
   - With O(operating_system=custom_ipxe) the API reports a device as C(active) when its boot script was served, long before its system runs.
   - If two devices have the host name, the module fails and reports both IDs.
-  - For the states of other modules, use O(power_state=on) for C(active), O(power_state=off) for C(inactive), and O(operation=reboot) with
-    an O(operation_id) for C(rebooted).
-  - For several devices in one task (C(hostnames), C(device_ids), C(count)), use M(equinix_metal.openshift.metal_device_set).
-  - Instead of a C(facility), set the O(metro) of the facility.
   - A locked device is not deleted, even with O(force_delete=true). Unlock it first with O(locked=false).
 """
 
@@ -120,15 +112,6 @@ EXAMPLES = r"""
     operating_system: ubuntu_24_04
     ownership_tags: [team=network]
   register: jump
-
-- name: Print its address
-  ansible.builtin.debug:
-    var: jump.device.addresses.public_ipv4
-
-- name: Switch the device off
-  equinix_metal.openshift.metal_device:
-    hostname: jump.example.com
-    power_state: "off"
 
 - name: Reboot the device once into its new kernel
   equinix_metal.openshift.metal_device:
@@ -186,31 +169,15 @@ device:
         private_ipv4: {description: Private IPv4 address., type: str, sample: 10.70.1.3}
         public_ipv6: {description: Public IPv6 address., type: str, sample: 2001:db8:1::3}
     ip_addresses:
-      description: All addresses with their networks.
+      description: All addresses, each with C(address), C(address_family), C(public), C(management), C(cidr), C(network), C(netmask) and
+        C(gateway).
       type: list
       elements: dict
-      sample:
-        - address: 203.0.113.5
-          address_family: 4
-          public: true
-          management: true
-          cidr: 31
-          network: 203.0.113.4
-          netmask: 255.255.255.254
-          gateway: 203.0.113.4
     network_ports:
-      description: Ports with name, MAC address, bond and VLANs.
+      description: Ports, each with C(id), C(name), C(type), C(mac), C(bonded), the name of its C(bond), C(network_type), and the IDs of its
+        C(virtual_networks).
       type: list
       elements: dict
-      sample:
-        - id: 0b9c6b7e-3ba3-4b7e-8c5a-6c9f1f0e2d3c
-          name: eth0
-          type: NetworkPort
-          mac: 3c:ec:ef:00:00:01
-          bonded: true
-          bond: bond0
-          network_type: null
-          virtual_networks: []
     billing_cycle: {description: Billing cycle., type: str, sample: hourly}
     hardware_reservation_id: {description: "ID of the reserved hardware of the device, or V(null).", type: str}
     project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}

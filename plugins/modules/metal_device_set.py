@@ -86,15 +86,11 @@ options:
       ready.
     type: int
     default: 1
-  state:
-    description: State of the devices.
-    type: str
-    choices: [present, absent]
-    default: present
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._device.machines
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._wait
 seealso:
   - module: equinix_metal.openshift.metal_device
@@ -136,18 +132,6 @@ EXAMPLES = r"""
     replace_failed: 2
     quorum: 9
 
-- name: Spread nine devices evenly over three metros
-  equinix_metal.openshift.metal_device_set:
-    ownership_tags: [pool=edge]
-    hostnames: "{{ query('ansible.builtin.sequence', 'count=9 format=edge-%d.example.com') }}"
-    plan: c3.small.x86
-    operating_system: ubuntu_24_04
-    placement:
-      - metro: da
-      - metro: am
-      - metro: sg
-    spread: true
-
 - name: Replace all devices to change the operating system, two at a time
   equinix_metal.openshift.metal_device_set:
     ownership_tags: [pool=build]
@@ -162,12 +146,6 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device_set:
     ownership_tags: [pool=build]
     hostnames: [build-2.example.com]
-    state: absent
-
-- name: Delete a device of the set by its ID
-  equinix_metal.openshift.metal_device_set:
-    ownership_tags: [pool=build]
-    ids: [7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11]
     state: absent
 
 - name: Delete all devices of the set
@@ -209,15 +187,6 @@ outcomes:
       replacements:
         - {id: 0d1f3c7a-52a6-4f0e-9a3f-7f4a9c8e2b11, reason: Device build-0.example.com (0d1f3c7a-52a6-4f0e-9a3f-7f4a9c8e2b11) has failed}
       error: null
-    build-1.example.com:
-      id: null
-      changed: false
-      action: none
-      status: missing
-      metro: null
-      plan: null
-      replacements: []
-      error: "Cannot create device build-1.example.com: the API returned 422: There aren't available servers in that metro"
 failed_machines:
   description: Host names of the machines whose C(status) is V(failed).
   returned: always

@@ -50,11 +50,6 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_gateway:
     virtual_network_id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
     private_ipv4_subnet_size: 8
-  register: gateway
-
-- name: Print the gateway address of the machines in the VLAN
-  ansible.builtin.debug:
-    var: gateway.metal_gateway.gateway_address
 
 - name: Delete the gateway and wait until it is gone
   equinix_metal.openshift.metal_gateway:

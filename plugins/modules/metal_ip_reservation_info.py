@@ -40,9 +40,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-seealso:
-  - module: equinix_metal.openshift.metal_ip_reservation
-  - module: equinix_metal.openshift.metal_available_addresses_info
 """
 
 EXAMPLES = r"""

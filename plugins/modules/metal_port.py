@@ -76,7 +76,7 @@ seealso:
 notes:
   - Several VLANs are changed in one batch. The module waits for it, and for a batch of the port that is already in progress.
   - With O(wait=false) the module does not wait for a batch, and refuses a change that has further steps after it.
-  - If a step fails, RV(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed.
+  - If a step fails, C(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed.
     Run the task again to continue.
   - A native VLAN of a bond in layer 3, or of a port with a single VLAN, is refused before the first step.
 """
@@ -114,23 +114,6 @@ EXAMPLES = r"""
     bonded: false
     vlan_ids: ["1100", "1101"]
     native_vlan_id: "1100"
-
-- name: Restore the bond of a delivered device
-  equinix_metal.openshift.metal_port:
-    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    name: bond0
-    bonded: true
-    layer2: false
-    vlan_ids: []
-    native_vlan_id: ""
-
-- name: Add the removed port to the bond again
-  equinix_metal.openshift.metal_port:
-    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    name: eth1
-    bonded: true
-    vlan_ids: []
-    native_vlan_id: ""
 """
 
 RETURN = r"""
@@ -155,11 +138,6 @@ port:
       elements: dict
       sample: [{id: 5f1d3910-2059-4737-8e7d-d4907cfbf27f, vxlan: 1100}]
     native_virtual_network: {description: "ID of the native VLAN, or V(null).", type: str}
-failure:
-  description: Details of the error for programs. The keys depend on its type.
-  returned: failed
-  type: dict
-  sample: {type: ValidationError, method: POST, path: devices, status: 422, errors: [no capacity], request_id: 1f4c1e6a0b6d4c0b}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -60,11 +60,6 @@ EXAMPLES = r"""
     name: demo
   register: demo
 
-- name: Set the tags of the project
-  equinix_metal.openshift.metal_project:
-    id: "{{ demo.project.id }}"
-    tags: [team-a]
-
 - name: Delete the project
   equinix_metal.openshift.metal_project:
     id: "{{ demo.project.id }}"

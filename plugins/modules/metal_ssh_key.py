@@ -53,12 +53,6 @@ EXAMPLES = r"""
     label: alice
     key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice@example.com
 
-- name: Add an SSH key to the user of the token
-  equinix_metal.openshift.metal_ssh_key:
-    owner: user
-    label: laptop
-    key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPM5MzoZcKJvkVN6o0PBCy8p1nQ5QmC5G0BYIJwFm8dH alice@example.com
-
 - name: Delete the key of the project
   equinix_metal.openshift.metal_ssh_key:
     label: alice

@@ -39,18 +39,11 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-seealso:
-  - module: equinix_metal.openshift.metal_ssh_key
 """
 
 EXAMPLES = r"""
 - name: List the keys of the project
   equinix_metal.openshift.metal_ssh_key_info:
-  register: keys
-
-- name: List the keys of the user of the token
-  equinix_metal.openshift.metal_ssh_key_info:
-    owner: user
 """
 
 RETURN = r"""

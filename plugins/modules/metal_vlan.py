@@ -52,11 +52,6 @@ EXAMPLES = r"""
     description: storage
   register: storage
 
-- name: Create a VLAN with the next free number
-  equinix_metal.openshift.metal_vlan:
-    metro: da
-    tags: [openshift-cluster=demo.metal.test]
-
 - name: Delete the first VLAN
   equinix_metal.openshift.metal_vlan:
     id: "{{ storage.virtual_network.id }}"

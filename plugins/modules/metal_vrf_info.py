@@ -31,8 +31,6 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
-seealso:
-  - module: equinix_metal.openshift.metal_vrf
 """
 
 EXAMPLES = r"""

@@ -35,16 +35,6 @@ EXAMPLES = r"""
 - name: List the Nodes
   equinix_metal.openshift.node_info:
     kubeconfig: clusters/demo.metal.test/kubeconfig
-  register: cluster
-
-- name: Print the names of the Nodes that are not Ready
-  ansible.builtin.debug:
-    msg: "{{ cluster.nodes | rejectattr('ready') | map(attribute='name') }}"
-
-- name: Read on which Nodes the routers run
-  equinix_metal.openshift.node_info:
-    kubeconfig: clusters/demo.metal.test/kubeconfig
-    routers: true
 """
 
 RETURN = r"""

@@ -96,12 +96,6 @@ EXAMPLES = r"""
     version: 4.20.33
     directory: ~/clusters/demo.metal.example.com
     keyring: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release.gpg
-  register: installer
-
-- name: Read the boot images of the release
-  ansible.builtin.command:
-    argv: ["{{ installer.path }}", coreos, print-stream-json]
-  changed_when: false
 
 - name: Resolve a channel and keep its release
   equinix_metal.openshift.openshift_installer:

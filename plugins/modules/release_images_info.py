@@ -108,14 +108,6 @@ EXAMPLES = r"""
     trust_bundle: "{{ lookup('ansible.builtin.file', '~/registry-ca.pem') }}"
   register: images
   failed_when: images.missing | length > 0
-
-- name: Check that a mirror registry serves a release image and a catalogue
-  equinix_metal.openshift.release_images_info:
-    image: quay.io/openshift-release-dev/ocp-release@sha256:6bc5c21f5f5a1b1e4bd8a2a0e8b0a5c4f4b9f0d16bc5c21f5f5a1b1e4bd8a2a0
-    components: false
-    additional_images:
-      catalogue cs-redhat-operator-index-v4-20: registry.example.com:5000/redhat/redhat-operator-index:v4.20
-    pull_secret: "{{ lookup('ansible.builtin.file', '~/pull-secret.json') }}"
 """
 
 RETURN = r"""

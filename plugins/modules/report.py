@@ -111,7 +111,7 @@ options:
     description: The fact C(gather_bundle) of the role P(equinix_metal.openshift.gather#role), for V(failure).
     type: raw
 extends_documentation_fragment:
-  - equinix_metal.openshift._attributes
+  - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._attributes.printing
   - equinix_metal.openshift._cluster.csr_rules
 attributes:
@@ -236,21 +236,11 @@ status:
         state: {description: "C(valid), C(ending) if it expires soon and was not renewed in time, or C(ended).", type: str, sample: valid}
         within_days: {description: Whether it expires within O(certificate_days)., type: bool, sample: true}
     certificate_requests:
-      description: The pending CSRs, each with what M(equinix_metal.openshift.csr_approval) would decide.
+      description: The pending CSRs, each with C(name), C(signer), C(node), C(reason) and the C(verdict) that
+        M(equinix_metal.openshift.csr_approval) would return, with the user who filed it (C(requestor)), C(filed_at) in UTC, and C(age).
       type: list
       elements: dict
-      contains:
-        name: {description: Name of the CSR., type: str, sample: csr-7xk2p}
-        signer: {description: Signer of the CSR., type: str, sample: kubernetes.io/kubelet-serving}
-        node: {description: "Node of the CSR, empty if it has none.", type: str, sample: worker-2.demo.metal.test}
-        requestor: {description: The user who filed the CSR., type: str, sample: system:node:worker-2.demo.metal.test}
-        filed_at: {description: "Time of filing, UTC.", type: str, sample: "2026-11-23T11:55:00Z"}
-        age: {description: Time since it was filed., type: str, sample: 5 min}
-        verdict: {description: The decision., type: str, sample: would be approved}
-        reason:
-          description: Reason of the decision.
-          type: str
-          sample: first certificate of the expected machine worker-2.demo.metal.test
+      sample: []
     locks:
       description: The cluster lock, if a run holds it, as M(equinix_metal.openshift.metal_cluster_info) returns it.
       type: list

@@ -64,15 +64,11 @@ options:
     description: For V(pack), maximum size of an archive in bytes. V(0) disables the limit.
     type: int
     default: 0
-extends_documentation_fragment: [equinix_metal.openshift._attributes, equinix_metal.openshift._attributes.printing]
+extends_documentation_fragment: [equinix_metal.openshift._attributes.changing, equinix_metal.openshift._attributes.printing]
 attributes:
-  check_mode:
-    support: full
   diff_mode:
     support: none
     details: The files contain secrets.
-  idempotent:
-    support: full
 """
 
 EXAMPLES = r"""

@@ -155,12 +155,17 @@ verified:
       sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 """
 
-from ..module_utils.frame.installer import InstallerModule
+from ..module_utils.frame.base import ModuleFrame
+from ..module_utils.frame.installer import INSTALLER_OPTIONS, InstallerFiles
 
 
 def main() -> None:
-    with InstallerModule() as module:
-        module.ensure()
+    with ModuleFrame(INSTALLER_OPTIONS) as module:
+        files = InstallerFiles(module.params, check_mode=module.check_mode)
+        try:
+            files.ensure()
+        finally:
+            module.result.update(files.result)
 
 
 if __name__ == "__main__":

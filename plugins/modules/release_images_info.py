@@ -145,12 +145,13 @@ commands:
   sample: []
 """
 
-from ..module_utils.frame.release_images import ImagesModule
+from ..module_utils.frame.base import ModuleFrame
+from ..module_utils.frame.release_images import IMAGES_OPTIONS, check
 
 
 def main() -> None:
-    with ImagesModule() as module:
-        module.read()
+    with ModuleFrame(IMAGES_OPTIONS) as module:
+        module.result.update(check(module.params, with_components=module.params["components"]))
 
 
 if __name__ == "__main__":

@@ -81,14 +81,7 @@ class Options:
         return [problem for name in floats if (problem := out_of_range(name, params.get(name)))]
 
     def arguments(self) -> dict[str, Any]:
-        return {
-            "argument_spec": _without_own_keys(self.argument_spec),
-            "mutually_exclusive": [list(names) for names in self.mutually_exclusive],
-            "required_together": [list(names) for names in self.required_together],
-            "required_one_of": [list(names) for names in self.required_one_of],
-            "required_if": [list(rule) for rule in self.required_if],
-            "required_by": {name: list(names) for name, names in self.required_by.items()},
-        }
+        return {**vars(self), "argument_spec": _without_own_keys(self.argument_spec)}
 
 
 ABOVE_ZERO = frozenset({"metal_api_timeout", "api_timeout", "timeout", "time_scale"})

@@ -68,8 +68,6 @@ class MetalError(CollectionError):
             message,
             {"method": method, "path": path, "status": status, "errors": list(errors), "request_id": request_id},
         )
-        self.method = method
-        self.path = path
         self.status = status
         self.errors = list(errors)
         self.request_id = request_id

@@ -11,6 +11,8 @@ from typing import Any
 from .printable import printable
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
+"""One part of a path: any id or name that the API returns, but nothing that changes the path or has to be quoted."""
 EXAMPLE = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
 VLAN_NUMBER = "a VLAN's number"
 """As a keyword: a number of 1 to 4 digits is taken too."""

@@ -18,6 +18,8 @@ from ..base.errors import ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings
 from ..base.printable import printable
 from ..cluster.operators import cluster_id_of, version_of
+from ..nodes.node import read_node
+from ..release.versions import GO
 from .ignition import IGNITION_VERSION
 
 if TYPE_CHECKING:
@@ -31,11 +33,6 @@ USER_DATA = "/api/v1/namespaces/openshift-machine-api/secrets/{pool}-user-data-m
 
 MULTI = "Multi"
 """``status.desired.architecture`` of ClusterVersion for a release that runs on several architectures; it has no other value."""
-
-MACHINE_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
-"""The names of the kernel and of stream metadata, by Go's, which Nodes report."""
-
-CONTROL_PLANE_LABELS = {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
 
 def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any]:
@@ -96,13 +93,11 @@ def is_multi(cluster_version: Mapping[str, Any]) -> bool:
 def machine_architectures(cluster_version: Mapping[str, Any], nodes: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the architectures of machines that the release runs on: with one architecture that of the control plane's Nodes."""
     if is_multi(cluster_version):
-        return sorted(MACHINE_ARCHITECTURES.values())
+        return sorted(GO)
     control_plane = {
-        _text(mapping(mapping(node.get("status")).get("nodeInfo")).get("architecture"))
-        for node in nodes
-        if CONTROL_PLANE_LABELS & set(mapping(mapping(node.get("metadata")).get("labels")))
+        _text(mapping(mapping(node.get("status")).get("nodeInfo")).get("architecture")) for node in nodes if read_node(node).control_plane
     }
-    return sorted(MACHINE_ARCHITECTURES[name] for name in control_plane if name in MACHINE_ARCHITECTURES)
+    return sorted(name for name, go_name in GO.items() if go_name in control_plane)
 
 
 def boot_images(config_map: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], str]:

@@ -54,7 +54,8 @@ CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
-ETCD_NAMESPACE = "openshift-etcd"
+ETCD_PODS = "/api/v1/namespaces/openshift-etcd/pods"
+ETCD_SECRETS = "/api/v1/namespaces/openshift-etcd/secrets"
 MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
 ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
@@ -134,19 +135,19 @@ class ClusterClient:
         return self.pages(CERTIFICATE_REQUESTS, limit=REQUESTS)
 
     def certificate_request(self, name: str) -> dict[str, Any] | None:
-        return self.get(f"{CERTIFICATE_REQUESTS}/{quote(name, safe='')}")
+        return self.get(_path(CERTIFICATE_REQUESTS, name))
 
     def watch_certificate_requests(self, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
         return self.watch(CERTIFICATE_REQUESTS, version, seconds)
 
     def history(self, name: str) -> dict[str, str]:
         """Return the texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
-        data = (self.get(f"{CONFIG_MAPS}/{quote(name, safe='')}") or {}).get("data")
+        data = (self.get(_path(CONFIG_MAPS, name)) or {}).get("data")
         return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
 
     def keep_history(self, name: str, texts: Mapping[str, str]) -> None:
         """Write these texts into that ConfigMap and keep its others; create it when there is none."""
-        path, query = f"{CONFIG_MAPS}/{quote(name, safe='')}", {"fieldManager": FIELD_OWNER}
+        path, query = _path(CONFIG_MAPS, name), {"fieldManager": FIELD_OWNER}
         try:
             self._call("PATCH", path, query, {"data": dict(texts)})
         except ClusterRefusedError as refused:
@@ -162,13 +163,13 @@ class ClusterClient:
         return self.objects(NODES)
 
     def node(self, name: str) -> dict[str, Any] | None:
-        return self.get(_node_path(name))
+        return self.get(_path(NODES, name))
 
     def change_node(self, name: str, uid: str, patch: Mapping[str, Any]) -> None:
         """Apply a merge patch to the Node with this uid; raises ClusterConflictError when it is gone or another one has its name."""
         metadata = {**mapping(patch.get("metadata")), "uid": uid}
         try:
-            self._call("PATCH", _node_path(name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
+            self._call("PATCH", _path(NODES, name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
         except ClusterRefusedError as refused:
             if refused.status == 404:
                 raise ClusterConflictError(refused.message, 404) from refused
@@ -176,7 +177,7 @@ class ClusterClient:
 
     def delete_node(self, name: str, uid: str) -> None:
         """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
-        self._call("DELETE", _node_path(name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
+        self._call("DELETE", _path(NODES, name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
 
     def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
         """Yield the pods of a node. An answer that is no PodList is an error, never an empty list: the machine may be deleted next."""
@@ -218,24 +219,24 @@ class ClusterClient:
         raise ClusterUnreachableError(f"Cannot run a command in the pod {pod}: the cluster's API does not answer ({'; '.join(failures)})")
 
     def etcd_pods(self) -> Iterator[dict[str, Any]]:
-        return self.objects(f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods")
+        return self.objects(ETCD_PODS)
 
     def create_etcd_pod(self, body: Mapping[str, Any]) -> None:
         """Create a pod in the namespace of etcd; raises ClusterConflictError when there is one of its name."""
-        self._call("POST", f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods", {"fieldManager": FIELD_OWNER}, body)
+        self._call("POST", ETCD_PODS, {"fieldManager": FIELD_OWNER}, body)
 
     def etcd_pod(self, name: str) -> dict[str, Any] | None:
-        return self.get(_etcd_pod_path(name))
+        return self.get(_path(ETCD_PODS, name))
 
     def delete_etcd_pod(self, name: str) -> None:
         """Delete a pod of the namespace of etcd; none of that name is as good."""
-        self._delete(_etcd_pod_path(name))
+        self._delete(_path(ETCD_PODS, name))
 
     def etcd_secret(self, name: str) -> dict[str, Any] | None:
-        return self.get(_etcd_secret_path(name))
+        return self.get(_path(ETCD_SECRETS, name))
 
     def delete_etcd_secret(self, name: str) -> None:
-        self._delete(_etcd_secret_path(name))
+        self._delete(_path(ETCD_SECRETS, name))
 
     def _delete(self, path: str) -> None:
         try:
@@ -335,8 +336,8 @@ class ClusterClient:
                 raise
             if kind and (page.get("kind") != kind or not isinstance(page.get("items"), list)):
                 raise ClusterUnreachableError(f"{_attempt('GET', path)}: the answer is no {kind} (GET {path})")
-            yield _items(page), str(_metadata(page).get("resourceVersion") or "")
-            onward = _metadata(page).get("continue")
+            yield _items(page), str(mapping(page.get("metadata")).get("resourceVersion") or "")
+            onward = mapping(page.get("metadata")).get("continue")
             if not onward:
                 return
             query["continue"] = onward
@@ -575,26 +576,13 @@ def _json(data: bytes) -> Any:
         return None
 
 
-def _etcd_pod_path(name: str) -> str:
-    return f"/api/v1/namespaces/{ETCD_NAMESPACE}/pods/{quote(name, safe='')}"
-
-
-def _etcd_secret_path(name: str) -> str:
-    return f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets/{quote(name, safe='')}"
-
-
-def _node_path(name: str) -> str:
-    return f"{NODES}/{quote(name, safe='')}"
+def _path(kind: str, name: str) -> str:
+    return f"{kind}/{quote(name, safe='')}"
 
 
 def _items(page: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     items = (page or {}).get("items")
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-
-
-def _metadata(page: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    metadata = (page or {}).get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
 
 
 def _message(response: Any) -> str:

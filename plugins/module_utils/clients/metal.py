@@ -23,7 +23,6 @@ from __future__ import annotations
 import email.utils
 import json
 import random
-import re
 import threading
 import time
 import traceback
@@ -51,7 +50,7 @@ from ..base.errors import (
     UnreadableError,
     ValidationError,
 )
-from ..base.identifiers import UUID
+from ..base.identifiers import SEGMENT, UUID
 from ..base.metal_answers import NotJsonError, decoded, number, shaped
 from ..base.outage import Outage
 from ..base.play import boot_time
@@ -97,9 +96,6 @@ READS_BY_POST = frozenset({"capacity/metros"})
 
 READING = frozenset({"GET", "DELETE"})
 """Idempotent methods, which may be repeated after a lost answer."""
-
-_SEGMENT = re.compile(r"(?!\.+\Z)[A-Za-z0-9._~-]+")
-"""One part of a path: any id or name of the API, but nothing that changes the path or has to be quoted."""
 
 MAX_PAUSE = 60.0
 SHORT_PAUSE = 5.0
@@ -660,7 +656,7 @@ def _checked_path(path: str, doing: str) -> str:
     """Return the path. Raises CollectionError for ``..``, ``?``, ``#`` or an empty part: ids of options are checked before, ids of
     answers only here.
     """
-    if not all(_SEGMENT.fullmatch(part) for part in path.split("/")):
+    if not all(SEGMENT.fullmatch(part) for part in path.split("/")):
         raise CollectionError(f"Cannot {printable(doing)}: '{printable(path)}' is not a path of the Metal API: an id in it is malformed")
     return path
 
@@ -816,14 +812,7 @@ def _passing(error: MetalError) -> bool:
 def _raise_lost(error: MetalError) -> NoReturn:
     if isinstance(error, UnreadableError) and (error.status is None or error.status >= 300):
         raise error
-    lost = LostAnswerError(
-        f"{error.message}. Whether it was done is unknown",
-        method=error.method,
-        path=error.path,
-        status=error.status,
-        errors=error.errors,
-        request_id=error.request_id,
-    )
+    lost = LostAnswerError(f"{error.message}. Whether it was done is unknown", **error.details)
     lost.late = error.status == 504 or isinstance(error.__cause__, requests.exceptions.Timeout)
     raise lost from error
 

@@ -350,24 +350,14 @@ def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any
     """Return each operator's state as the module returns it."""
     facts = []
     for operator in operators:
-        status_conditions = conditions(operator)
-        worst = next(
-            (
-                status_conditions[kind]
-                for kind, good in (("Available", "True"), ("Degraded", "False"), ("Progressing", "False"))
-                if kind in status_conditions and status_conditions[kind].status != good
-            ),
-            None,
-        )
-        facts.append(
-            {
-                "name": name_of(operator),
-                "available": "Available" in status_conditions and status_conditions["Available"].status == "True",
-                "progressing": "Progressing" in status_conditions and status_conditions["Progressing"].status == "True",
-                "degraded": "Degraded" in status_conditions and status_conditions["Degraded"].status == "True",
-                "message": _words(worst.message, _FIELD) if worst else "",
-            }
-        )
+        known = conditions(operator)
+        states = {kind.lower(): kind in known and known[kind].status == "True" for kind in ("Available", "Progressing", "Degraded")}
+        unexpected = [
+            known[kind].message
+            for kind, good in (("Available", "True"), ("Degraded", "False"), ("Progressing", "False"))
+            if kind in known and known[kind].status != good
+        ]
+        facts.append({"name": name_of(operator), **states, "message": _words(unexpected[0], _FIELD) if unexpected else ""})
     return facts
 
 
@@ -416,16 +406,8 @@ def check_condition(
     """
     result: dict[str, Any] = {
         "api_answers": False,
-        "kube_version": None,
-        "cluster_id": None,
-        "cluster_version": None,
-        "operators": [],
-        "console_url": None,
-        "ingress_ca": None,
-        "ready_nodes": [],
-        "nodes": [],
-        "pods": [],
-        "skipped_nodes": [],
+        **dict.fromkeys(("kube_version", "cluster_id", "cluster_version", "console_url", "ingress_ca")),
+        **{name: [] for name in ("operators", "ready_nodes", "nodes", "pods", "skipped_nodes")},
     }
     condition = params["condition"]
     try:

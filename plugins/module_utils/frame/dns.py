@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ansible.module_utils.basic import missing_required_lib
 
@@ -14,7 +14,6 @@ from ..base.argspec import WAIT_OPTIONS, Options
 from ..base.diff import shown
 from ..base.errors import CollectionError, together
 from ..base.play import find_play
-from ..base.record_set import Found
 from ..base.wait import Waiter
 from ..clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient, normal, resolve
 from ..clients.octodns import OCTODNS_IMPORT_ERROR, OctoDNSClient
@@ -22,19 +21,6 @@ from ..clients.route53 import BOTO3_IMPORT_ERROR, Route53Client
 from ..cluster.dns import Owner, expanded, ownership_name, planned, probe, to_read, unresolved
 from ..lock.cluster_lock import Gate
 from .base import ModuleFrame
-
-
-class Client(Protocol):
-    """What a provider does with one zone. Each method raises CollectionError."""
-
-    def check(self) -> None:
-        """Raise CollectionError unless the zone exists and can be read."""
-
-    def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
-        """Return the current state of each of these record sets (``name``, ``type``)."""
-
-    def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
-        """Carry out these changes (``name``, ``type``, ``values``), in an order that keeps ownership records beside addresses."""
 
 
 class Provider(NamedTuple):
@@ -117,7 +103,7 @@ class DNSModule(ModuleFrame):
 
     def keep(self, records: Sequence[Mapping[str, Any]], ttl: int) -> None:
         """Make each of these sets of records (``name``, ``type``, ``values``) what it says; in check mode only predict the changes."""
-        client: Client = self._provider.client(self.params)
+        client: DNSClient | Route53Client | OctoDNSClient = self._provider.client(self.params)
         desired = [{**record, "name": record["name"].rstrip("."), "values": normal(record)} for record in expanded(records)]
         owner = Owner(self.params["owner"], self.params["infra_id"] or "") if self.params["owner"] else None
         requested: list[dict[str, Any]] = [{"name": record["name"], "type": record["type"]} for record in desired]

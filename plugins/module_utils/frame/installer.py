@@ -46,7 +46,6 @@ from ..release.versions import (
     read_checksums,
     read_pin,
 )
-from .base import ModuleFrame
 from .mirror import CHUNK, InstallerError, MirrorError, check_signature, chunks, get, installer_version
 
 INSTALLER_OPTIONS = Options(
@@ -86,21 +85,6 @@ class Release:
 
     version: str
     digest: str
-
-
-class InstallerModule(ModuleFrame):
-    """The module ``openshift_installer``: used as ``with InstallerModule() as module: module.ensure()``."""
-
-    def __init__(self) -> None:
-        super().__init__(INSTALLER_OPTIONS)
-
-    def ensure(self) -> None:
-        """Resolve the release and, with ``state=present``, ensure that its installer is there; in check mode only predict that."""
-        files = InstallerFiles(self.params, check_mode=self.check_mode)
-        try:
-            files.ensure()
-        finally:
-            self.result.update(files.result)
 
 
 class InstallerFiles:

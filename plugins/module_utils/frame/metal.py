@@ -296,9 +296,11 @@ class MetalModule(ResourceModule):
 
         ``make`` is called again when the cluster lock had to be taken first.
         """
-        self._with_lock(lambda: self._converge_set(make()))
 
-    def _converge_set(self, devices: DeviceSet) -> None:
-        devices.check()
-        self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
-        self.bring_set(devices)
+        def act() -> None:
+            devices = make()
+            devices.check()
+            self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
+            self.bring_set(devices)
+
+        self._with_lock(act)

@@ -28,7 +28,6 @@ from ..release.images import (
     sentences,
     tagged_image,
 )
-from .base import ModuleFrame
 
 RELEASE = "release image"
 AT_ONCE = 8
@@ -172,13 +171,3 @@ def _missing(registries: Registries, requested: Mapping[str, Image], sources: Se
         return [
             Missing(name, str(each), place.name, problem) for (name, each, place), problem in zip(asked, problems, strict=True) if problem
         ]
-
-
-class ImagesModule(ModuleFrame):
-    """The module ``release_images_info``: used as ``with ImagesModule() as module: module.read()``."""
-
-    def __init__(self) -> None:
-        super().__init__(IMAGES_OPTIONS)
-
-    def read(self) -> None:
-        self.result.update(check(self.params, with_components=self.params["components"]))

@@ -15,7 +15,6 @@ Rules, each implemented once here. ``record`` describes the protocol and why it 
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +30,7 @@ from ..base.errors import (
     PausedError,
     PlayEndedError,
 )
+from ..base.identifiers import SEGMENT
 from ..base.play import Play, boot_time
 from ..metal.objects import metro_code
 from ..metal.resource import create_once, delete_once
@@ -58,8 +58,6 @@ STAY = 15.0
 
 SLICE = 1.0
 """Seconds between two checks in a pause whether the play still runs."""
-
-_ID = re.compile(r"[A-Za-z0-9-]+")
 
 
 def lifetime_for(asked: float, timeout: float) -> float:
@@ -108,7 +106,7 @@ class LockStore:
         tags = network["tags"] or []
         is_ours = is_lock(tags) and f"{SCOPE_TAG}{self._scope}" in tags
         # The run keeps the id of its lock object for its next modules.
-        if is_ours and not _ID.fullmatch(str(network.get("id") or "")):
+        if is_ours and not SEGMENT.fullmatch(str(network.get("id") or "")):
             raise self._malformed("a lock object without a valid id", network, "id")
         return is_ours
 

@@ -117,7 +117,7 @@ def assign(pools: Sequence[Pool], capacity: Capacity) -> tuple[dict[str, Place],
     chosen: dict[str, Place] = {}
     problems: list[str] = []
     for pool in ordered:
-        places = _spread(pool, left) if pool.spread else _together(pool, left)
+        places = next(iter(_candidates(pool, left)), None)
         if places is None:
             problems.append(_lack(pool, capacity))
             continue
@@ -150,7 +150,7 @@ def _one_by_one(pools: Sequence[Pool], capacity: Capacity, chosen: Mapping[str, 
     for pool in pools:
         if assignment.keys() & set(pool.names):
             continue
-        places = _spread(pool, left) if pool.spread else _together(pool, left)
+        places = next(iter(_candidates(pool, left)), None)
         if places is None:
             places = [place for place in pool.alternatives for _each in range(int(min(left.get(place, math.inf), len(pool.names))))]
         assignment |= zip(pool.names, places, strict=False)
@@ -171,12 +171,7 @@ def _search(pools: Sequence[Pool], left: Capacity, steps: Counter[str], skips: i
     if not pools:
         return []
     pool, *others = pools
-    if pool.spread:
-        candidates = [places] if (places := _spread(pool, left)) is not None else []
-    else:
-        size = len(pool.names)
-        candidates = [[place] * size for place in pool.alternatives if left.get(place, math.inf) >= size]
-    for places in [*candidates, *([[]] if skips else [])]:
+    for places in [*_candidates(pool, left), *([[]] if skips else [])]:
         steps["searched"] += 1
         if steps["searched"] > SEARCHED:
             return None
@@ -191,10 +186,12 @@ def _without(left: Capacity, places: Sequence[Place]) -> dict[Place, float]:
     return {**left, **{place: left.get(place, math.inf) - count for place, count in Counter(places).items()}}
 
 
-def _together(pool: Pool, left: Capacity) -> list[Place] | None:
+def _candidates(pool: Pool, left: Capacity) -> list[list[Place]]:
+    """Return the choices of places for all devices of the pool, in the order of preference."""
+    if pool.spread:
+        return [places] if (places := _spread(pool, left)) is not None else []
     size = len(pool.names)
-    fitting = [place for place in pool.alternatives if left.get(place, math.inf) >= size]
-    return [fitting[0]] * size if fitting else None
+    return [[place] * size for place in pool.alternatives if left.get(place, math.inf) >= size]
 
 
 def _spread(pool: Pool, left: Capacity) -> list[Place] | None:

@@ -105,17 +105,13 @@ class DeviceSet:
         self._now = now
         self._absent = params["state"] == "absent"
         self._project = params["project_id"]
-        self._tags: list[str] = list(params["ownership_tags"])
+        self.ownership_tags: list[str] = list(params["ownership_tags"])
         self._given = {str(machine["hostname"]): machine for machine in params["machines"] or []}
         self._replacements_left: int = params["replace_failed"]
         self._refused: list[Place] = []
         self._enough_since: float | None = None
         self.members: list[Member] = []
         self.notes: list[str] = []
-
-    @property
-    def ownership_tags(self) -> list[str]:
-        return list(self._tags)
 
     @property
     def first_metro(self) -> str:
@@ -129,7 +125,7 @@ class DeviceSet:
         """Raise CollectionError for invalid options, with all problems, before any request."""
         params = self._params
         problems = []
-        if not self._tags or any(not tag.strip() for tag in self._tags):
+        if not self.ownership_tags or any(not tag.strip() for tag in self.ownership_tags):
             problems.append("ownership_tags must have at least one tag, and no empty one")
         named = any(params[name] is not None for name in ("machines", "hostnames", "ids"))
         if params["all_owned"] and (params["machines"] or params["hostnames"] or params["ids"] is not None or not self._absent):
@@ -188,13 +184,13 @@ class DeviceSet:
 
     def list_owned(self) -> list[Found]:
         """Return the devices with one of the ownership tags: a poll needs no others of a large project."""
-        path, params = f"projects/{self._project}/devices", {"tag": filter_tag(self._tags)}
+        path, params = f"projects/{self._project}/devices", {"tag": filter_tag(self.ownership_tags)}
         return list(self._client.read_list(path, "devices", params=params, doing="list the set's devices"))
 
     def plan(self, listing: Sequence[Found]) -> None:
         """Create the members and plan the action of each; writes nothing. Raises CollectionError when there is no capacity."""
         listed = _Listing(listing)
-        owned = [device for device in listing if set(self._tags) <= set(device.get("tags") or []) and device.get("id")]
+        owned = [device for device in listing if set(self.ownership_tags) <= set(device.get("tags") or []) and device.get("id")]
         if self._absent:
             self.members = (
                 self._removals(self._chosen(listing, owned)) if self._removes_by_id else [self._member(name) for name in self._names()]
@@ -241,7 +237,7 @@ class DeviceSet:
         chosen = [device for device in listing if device.get("id") in self._params["ids"]]
         if foreign := sorted(str(device["id"]) for device in chosen if device not in owned):
             raise CollectionError(
-                f"Cannot delete device {', '.join(foreign)}: it does not have the tags {', '.join(self._tags)}", {"ids": foreign}
+                f"Cannot delete device {', '.join(foreign)}: it does not have the tags {', '.join(self.ownership_tags)}", {"ids": foreign}
             )
         return chosen
 
@@ -253,13 +249,9 @@ class DeviceSet:
         for device in devices:
             hostname = str(device.get("hostname"))
             key = hostname if counted[hostname] == 1 else f"{hostname} ({device['id']})"
-            members.append(self._removal(key, hostname, str(device["id"])))
+            params = {**self._shared(), "state": "absent", "hostname": hostname, "id": str(device["id"])}
+            members.append(Member(lambda _place, params=params: Device(self._client, params, self._warn), key, warn=self._show_warning))
         return members
-
-    def _removal(self, key: str, hostname: str, identity: str) -> Member:
-        params = {**self._shared(), "state": "absent", "hostname": hostname, "id": identity}
-
-        return Member(lambda _place: Device(self._client, params, self._warn), key, warn=self._show_warning)
 
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}

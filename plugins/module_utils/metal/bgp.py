@@ -101,9 +101,6 @@ class BgpConfig(Resource):
     def refresh(self, current: Found) -> Found:
         return self.find() or current
 
-    def check_deletion(self, current: Found) -> None:
-        raise CollectionError(f"Cannot delete {self.title}: it is deleted only with the project")
-
     def _whole_body(self, current: Found) -> dict[str, Any]:
         """Return the body of a request, with all attributes: a request replaces the current configuration."""
         body = {**{item.name: item.value(current) for item in self.attributes}, **self.body()}

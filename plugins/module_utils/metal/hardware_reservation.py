@@ -80,9 +80,6 @@ class HardwareReservation(Resource):
         self._fail_if_used(current or {})
         return super().predict(current, changes)
 
-    def check_creation(self) -> None:
-        raise CollectionError(f"{self.title} does not exist. Hardware is ordered at the vendor, not by this API")
-
     def _fail_if_used(self, current: Found) -> None:
         device = mapping(current.get("device"))
         user = reference(device)
@@ -104,9 +101,6 @@ class HardwareReservation(Resource):
         doing = f"move {self.title} to project {changes['project_id']}"
         self.client.write_one("POST", f"hardware-reservations/{current['id']}/move", body, doing=doing)
         return self.refresh(current)
-
-    def check_deletion(self, current: Found) -> None:
-        raise CollectionError(f"Cannot delete {self.title}: hardware is cancelled at the vendor, not by this API")
 
 
 def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:

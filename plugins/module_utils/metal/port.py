@@ -12,8 +12,8 @@ Rules of the API (vendor's OpenAPI text; the order of steps is that of terraform
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
@@ -101,14 +101,6 @@ class Step:
             "members": f"unassign all VLANs of {off}",
         }
         return texts.get(self.kind, self.kind)
-
-
-@dataclass
-class Progress:
-    """Completed and remaining steps of one run."""
-
-    done: list[Step] = field(default_factory=list)
-    left: list[Step] = field(default_factory=list)
 
 
 def plan(now: PortState, target: PortState) -> list[Step]:
@@ -241,14 +233,9 @@ class Port(Resource):
 
     def _members(self, identity: str) -> list[Mapping[str, Any]]:
         """Return the ports of a bond, which only a device lists; empty without device and project."""
-        doing = f"read the ports of {self.title}"
-        if self.params["device_id"]:
-            devices = [self.client.read(f"devices/{self.params['device_id']}", params=INCLUDED_OF_DEVICES, doing=doing)]
-        elif self.params["project_id"]:
-            path = f"projects/{self.params['project_id']}/devices"
-            devices = self.client.read_list(path, "devices", params=INCLUDED_OF_DEVICES, doing=doing)
-        else:
+        if not self.params["device_id"] and not self.params["project_id"]:
             return []
+        devices = _devices(self.client, self.params, f"read the ports of {self.title}")
         return [port for device in devices for port in _ports(device) if reference(port.get("bond")) == identity]
 
     def desired(self) -> dict[str, Any]:
@@ -326,9 +313,6 @@ class Port(Resource):
             "native_virtual_network": known.get(target.native, {"id": target.native} if target.native else None),
         }
 
-    def check_creation(self) -> None:
-        raise CollectionError(f"{self.title} does not exist: a port is created and deleted with its device")
-
     def blockers(self, current: Found, changes: Mapping[str, Any]) -> list[str]:
         """Return the batch of this port that is in progress: the API accepts one change at a time."""
         return self._under_way(str(current["id"]))
@@ -346,41 +330,42 @@ class Port(Resource):
         if not self.params["wait"] and any(_is_batch(step) for step in steps[:-1]):
             listed = "; ".join(map(str, steps))
             raise CollectionError(f"Cannot change {self.title} without waiting between steps: {listed}. Use wait=true")
-        progress = Progress()
+        done: list[Step] = []
+        left: list[Step] = []
         try:
-            return self._apply_steps(str(current["id"]), current, target, progress)
+            return self._apply_steps(str(current["id"]), current, target, done, left)
         except CollectionError as error:
-            error.acted = error.acted or bool(progress.done)
-            self._report_partial(error, progress, target)
+            error.acted = error.acted or bool(done)
+            self._report_partial(error, done, left, target)
             raise
 
-    def _report_partial(self, error: CollectionError, progress: Progress, target: PortState) -> None:
-        error.details = {**error.details, "done": [str(step) for step in progress.done], "not_done": [str(step) for step in progress.left]}
-        if not progress.done or not progress.left:
+    def _report_partial(self, error: CollectionError, done: Sequence[Step], left: Sequence[Step], target: PortState) -> None:
+        error.details = {**error.details, "done": list(map(str, done)), "not_done": list(map(str, left))}
+        if not done or not left:
             return
-        error.message += f". Done: {'; '.join(map(str, progress.done))}. Not done: {'; '.join(map(str, progress.left))}"
-        error.message += ". Fix the problem and run again"
-        taken_off = {vlan for step in progress.done if step.kind == "vlans" for vlan in step.unassigned}
+        error.message += f". Done: {'; '.join(map(str, done))}. Not done: {'; '.join(map(str, left))}. Fix the problem and run again"
+        taken_off = {vlan for step in done if step.kind == "vlans" for vlan in step.unassigned}
         if self.params["vlan_ids"] is None and taken_off & target.vlans:
             # Only this run knows them.
             error.message += f" with vlan_ids={sorted(target.vlans)}, which were unassigned temporarily"
 
-    def _apply_steps(self, identity: str, current: Found, target: PortState, progress: Progress) -> Found:
+    def _apply_steps(self, identity: str, current: Found, target: PortState, done: list[Step], left: list[Step]) -> Found:
+        """Take the steps of ``left`` to the target state, and move each to ``done``."""
         for attempt in range(1, TRIES + 1):
             if attempt > 1:
                 what = f"Completion of pending changes of {self.title}"
                 self._waiter.until_nothing_pending(lambda: self._under_way(identity), what)
                 current = self.read(identity, f"read {self.title}")
             try:
-                progress.left = plan(self._state(current), target)
-                while progress.left:
-                    step = progress.left[0]
+                left[:] = plan(self._state(current), target)
+                while left:
+                    step = left[0]
                     self._take(current, step)
-                    progress.done.append(progress.left.pop(0))
+                    done.append(left.pop(0))
                     if step.kind == "bond":
                         # Its layer is known only now: a bond that was disbonded in layer 3 is in layer 3 again.
                         current = self.read(identity, f"read {self.title}")
-                        progress.left = plan(self._state(current), target)
+                        left[:] = plan(self._state(current), target)
                 return self._arrived(identity, target) if self.params["wait"] else self.read(identity, f"read {self.title}")
             except LostAnswerError:
                 if attempt == TRIES:
@@ -449,9 +434,6 @@ class Port(Resource):
             error.acted = True
             raise
 
-    def check_deletion(self, current: Found) -> None:
-        raise CollectionError(f"Cannot delete {self.title}: a port is created and deleted with its device")
-
 
 def _is_batch(step: Step) -> bool:
     return step.kind == "members" or (step.kind == "vlans" and len(step.assigned) + len(step.unassigned) > 1)
@@ -476,14 +458,13 @@ def find_ports(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
     if params["ids"] is not None:
         read = [client.read(f"ports/{identity}", params={"include": INCLUDED}, doing=f"read port {identity}") for identity in params["ids"]]
         return {"ports": [{**Port.result(port), "device_id": None} for port in read]}
-    if params["device_id"]:
-        identity = params["device_id"]
-        devices = [client.read(f"devices/{identity}", params=INCLUDED_OF_DEVICES, doing=f"list the ports of device {identity}")]
-    else:
-        devices = client.read_list(
-            f"projects/{params['project_id']}/devices",
-            "devices",
-            params=INCLUDED_OF_DEVICES,
-            doing="list the ports of the project's devices",
-        )
+    owner = f"device {params['device_id']}" if params["device_id"] else "the project's devices"
+    devices = _devices(client, params, f"list the ports of {owner}")
     return {"ports": [{**Port.result(port), "device_id": device.get("id")} for device in devices for port in _ports(device)]}
+
+
+def _devices(client: MetalClient, params: Mapping[str, Any], doing: str) -> list[dict[str, Any]]:
+    """Return the device of the options, or all devices of the project, with the VLANs of their ports."""
+    if params["device_id"]:
+        return [client.read(f"devices/{params['device_id']}", params=INCLUDED_OF_DEVICES, doing=doing)]
+    return client.read_list(f"projects/{params['project_id']}/devices", "devices", params=INCLUDED_OF_DEVICES, doing=doing)

@@ -21,7 +21,6 @@ def identifier(*keywords: str, **option: Any) -> dict[str, Any]:
 
 
 def identifiers(*keywords: str, **option: Any) -> dict[str, Any]:
-    """Return an option that is a list of ids: see :func:`identifier`."""
     return identifier(*keywords, **option) | {"type": "list", "elements": "str"}
 
 

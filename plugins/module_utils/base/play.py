@@ -62,7 +62,6 @@ class Play:
 
     @property
     def main(self) -> Process:
-        """The process of the whole play."""
         return self.processes[-1]
 
     @property
@@ -112,7 +111,6 @@ def _starts_modules(arguments: tuple[str, ...]) -> bool:
 
 
 def process(pid: int) -> Process:
-    """Return the process that has this id now."""
     stat = _stat(pid)
     return Process(pid, stat.started if stat is not None else "")
 

@@ -68,7 +68,6 @@ class Waiter:
 
     @classmethod
     def by_options(cls, params: Mapping[str, Any], **named: Any) -> Waiter:
-        """Return the waiter of a module with the options of the fragment ``_wait``."""
         return cls(params["wait_timeout"] * params["time_scale"], params["wait_interval"], **named)
 
     def until_nothing_pending(self, poll: Callable[[], Sequence[str]], what: str, *, interval: float | None = None) -> None:

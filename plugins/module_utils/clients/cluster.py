@@ -260,7 +260,6 @@ class ClusterClient:
         return self.objects(CLUSTER_OPERATORS)
 
     def ingress_ca(self) -> dict[str, Any] | None:
-        """Return the ConfigMap with the CA bundle of the routers' certificates."""
         return self.get(INGRESS_CA)
 
     def ingress_controller(self) -> dict[str, Any] | None:
@@ -271,7 +270,6 @@ class ClusterClient:
         return self.objects(ROUTER_PODS, labels=ROUTER_LABEL)
 
     def router_deployment(self) -> dict[str, Any] | None:
-        """Return the Deployment of the default IngressController, None before the ingress operator has created it."""
         return self.get(ROUTER_DEPLOYMENT)
 
     def machine_config_pools(self) -> Iterator[dict[str, Any]]:

@@ -538,7 +538,6 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         return self._answer(response, method, path, doing)
 
     def _answer(self, response: Any, method: str, path: str, doing: str) -> Answer:
-        """Return the answer, or raise its error."""
         self._pace.note(response.headers)
         status = int(response.status_code)
         request_id = response.headers.get("X-Request-Id")
@@ -700,7 +699,6 @@ def _as_it_is(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ids(page: Mapping[str, Any], name: str) -> set[str]:
-    """Return the ids of a page's entries."""
     identities = [item.get("id") for item in page.get(name) or [] if isinstance(item, dict)]
     return {identity for identity in identities if isinstance(identity, str)}
 

@@ -41,8 +41,6 @@ _LONGEST_OUTPUT = 1 << 20
 
 @dataclass(frozen=True)
 class Execution:
-    """A command that has ended."""
-
     code: int
     stdout: str
     stderr: str

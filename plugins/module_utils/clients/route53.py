@@ -118,7 +118,6 @@ class Route53Client:
         return bool(self._id or self._zones())
 
     def create(self) -> None:
-        """Create the zone, with the tag of its owner."""
         with self._calling("create the zone"):
             zone = self._api.create_hosted_zone(
                 Name=f"{self._name}.",
@@ -175,7 +174,6 @@ class Route53Client:
             self._api.change_resource_record_sets(HostedZoneId=self._zone_id(), ChangeBatch={"Changes": list(batch)})
 
     def _zones(self) -> list[Mapping[str, Any]]:
-        """Return the hosted zones of this name, public or private as chosen."""
         with self._calling("find the zone"):
             pages = self._api.get_paginator("list_hosted_zones").paginate()
             zones = [zone for page in pages for zone in page["HostedZones"] if _name(zone["Name"]) == self._name]

@@ -54,8 +54,6 @@ def since_text(moment: datetime | None) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of an object's status."""
-
     status: str
     reason: str
     message: str
@@ -347,7 +345,6 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
 
 
 def operator_facts(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return each operator's state as the module returns it."""
     facts = []
     for operator in operators:
         known = conditions(operator)

@@ -109,7 +109,6 @@ def _member(entry: Mapping[str, Any], healthy: set[str]) -> Member:
 
 
 def read_operator(obj: Mapping[str, Any] | None) -> Operator:
-    """Return what is needed of the Etcd resource."""
     metadata, spec = mapping(mapping(obj).get("metadata")), mapping(mapping(obj).get("spec"))
     try:
         recorded = mapping(json.loads(text(mapping(metadata.get("annotations")).get(REPLACING)) or "{}"))

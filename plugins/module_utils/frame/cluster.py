@@ -53,7 +53,6 @@ class ClusterModule(ModuleFrame):
                 self.module.fail_json(msg=missing_required_lib(library), exception=problem)
 
     def client(self) -> ClusterClient:
-        """A client of the cluster; in check mode it cannot write."""
         return ClusterClient(
             self.params["kubeconfig"],
             addresses=self.params["api_addresses"],
@@ -64,7 +63,6 @@ class ClusterModule(ModuleFrame):
 
     @property
     def waits(self) -> bool:
-        """Whether ``wait_for`` polls more than once."""
         return bool(self.params["wait"]) and not self.check_mode
 
     def wait_for(self, poll: Callable[[], list[str]], what: str, *, sleep: Callable[[float], None] | None = None) -> None:

@@ -204,7 +204,6 @@ class MetalModule(ResourceModule):
 
     @property
     def waiter(self) -> Waiter:
-        """The time this call may wait, by the options of the fragment ``_wait``."""
         if self._waiter is None:
             self._waiter = Waiter.by_options(self.params, sleep=self._gate.sleep, tick=self._gate.tick, report=self.report_progress)
         return self._waiter
@@ -214,13 +213,11 @@ class MetalModule(ResourceModule):
         return option in self.module.given
 
     def warn(self, text: str) -> None:
-        """Show a warning, once."""
         if text not in self._warned:
             self._warned.add(text)
             self.module.warn(text)
 
     def report(self, facts: Mapping[str, Any]) -> None:
-        """Return these facts: all that a module which only reads has to say."""
         self.result.update(facts)
 
     def converge(self, make: Callable[[], Resource]) -> None:

@@ -56,7 +56,6 @@ def chunks(url: str, timeout: float) -> Iterator[bytes]:
 
 
 def get(url: str, timeout: float) -> bytes:
-    """Return a file of the mirror. Raises MirrorError."""
     return b"".join(chunks(url, timeout))
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class ResourceModule(ModuleFrame):
-    """A module that brings resources to the desired state."""
-
     @property
     def waiter(self) -> Waiter:
         raise NotImplementedError

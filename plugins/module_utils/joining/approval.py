@@ -128,7 +128,6 @@ class Joining:
 
     @property
     def now(self) -> datetime:
-        """The cluster's time."""
         return self._client.now()
 
     def pending(self, skipped: Collection[str] = ()) -> list[str]:

@@ -185,8 +185,6 @@ class Request:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision on one CSR and its reason."""
-
     request: Request
     decision: Decision
     reason: str
@@ -197,7 +195,6 @@ class Verdict:
         return self.decision == "approve" or self.request.state in ("approved", "issued")
 
     def result(self) -> dict[str, str]:
-        """As the module returns it."""
         words = {"approve": "approved", "wait": "pending", "refuse": "pending", "deny": "denied", "ignore": "ignored"}
         return {
             "name": self.request.label,
@@ -233,7 +230,6 @@ class Alarm:
         )
 
     def result(self) -> dict[str, Any]:
-        """As the module returns it."""
         return {
             "node": self.node,
             "requests": [

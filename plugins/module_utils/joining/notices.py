@@ -29,19 +29,14 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Notice:
-    """One line for the operator."""
-
     level: Level
     text: str
 
     def result(self) -> dict[str, str]:
-        """As the module returns it."""
         return {"level": self.level, "text": printable(self.text, _TEXT_LIMIT)}
 
 
 class Notices:
-    """The notices of one wait."""
-
     def __init__(self, machines: Collection[str], *, read_only: bool = False) -> None:
         self._machines = machines
         # By kind: "alarm", "problem", "refused", and "refused NAME" for the requests that name a machine.

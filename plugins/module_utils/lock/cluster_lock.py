@@ -92,7 +92,6 @@ class LockStore:
         return sorted(map(lock_of_network, self.networks()), key=lambda lock: (lock.since or 0.0, lock.id))
 
     def networks(self) -> list[Found]:
-        """Return the lock objects as the API lists them."""
         try:
             networks = self._client.read_list(self._path, "virtual_networks", doing=f"read {self._title}")
         except MetalError as error:
@@ -184,7 +183,6 @@ class LockStore:
 
 
 def lock_of_network(network: Mapping[str, Any]) -> Lock:
-    """Return the lock in the tags of a virtual network."""
     tags = [tag for tag in network.get("tags") or [] if isinstance(tag, str)]
     return read_lock(str(network["id"]), tags, network.get("created_at"), lifetime=LIFETIME)
 

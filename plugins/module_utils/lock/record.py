@@ -180,7 +180,6 @@ def _seconds(text: str | None) -> float | None:
 
 
 def is_lock(tags: Iterable[Any]) -> bool:
-    """Return whether these are the tags of a lock object, of any scope."""
     return LOCK_TAG in tags
 
 

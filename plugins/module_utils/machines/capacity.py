@@ -56,7 +56,6 @@ def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, o
 
 
 def _question(server: Mapping[str, Any]) -> tuple[str, ...]:
-    """The plan, metro and quantity of a server, as text."""
     return tuple(str(server.get(name)) for name in ("plan", "metro", "quantity"))
 
 

@@ -72,7 +72,6 @@ class Member(Lifecycle):
         return self.key
 
     def put_at(self, place: Place | None) -> None:
-        """Set the place to order and find the device in."""
         self.place = place
         self.resource = self._make(place)
 
@@ -158,7 +157,6 @@ class Member(Lifecycle):
         return "ready" if self.settled else "under_way"
 
     def result(self) -> dict[str, Any]:
-        """Return what the module returns under its host name."""
         current = self.found or {}
         return {
             "id": current.get("id"),
@@ -174,7 +172,6 @@ class Member(Lifecycle):
 
 
 def run_concurrently(members: Iterable[Member], step: Callable[[Member], list[str]]) -> None:
-    """Run a step for all members that are not settled, concurrently."""
     waiting = [member for member in members if not member.settled]
     if len(waiting) < 2:
         for member in waiting:

@@ -107,7 +107,6 @@ class Operation:
 
     @property
     def tag(self) -> str:
-        """The tag of the accepted operation."""
         return f"{DONE}{self.kind}:{self.word}"
 
     def is_done(self, tags: Iterable[str]) -> bool:

@@ -150,7 +150,6 @@ class DeviceSet:
             raise CollectionError(together("Cannot use the options", problems))
 
     def _choice_problems(self) -> list[str]:
-        """Return the problems of the options that concern the whole set."""
         params = self._params
         problems = [
             f"{name} must be {least} or more" for name, least in (("replace_failed", 0), ("replace_at_once", 1)) if params[name] < least
@@ -227,7 +226,6 @@ class DeviceSet:
 
     @property
     def _removes_by_id(self) -> bool:
-        """Whether the members are devices to delete, each known by its id."""
         return bool(self._params["all_owned"]) or self._params["ids"] is not None
 
     def _chosen(self, listing: Sequence[Found], owned: Sequence[Found]) -> Sequence[Found]:
@@ -242,7 +240,6 @@ class DeviceSet:
         return chosen
 
     def _removals(self, devices: Iterable[Found]) -> list[Member]:
-        """Return members for devices to delete, each by its id."""
         devices = sorted(devices, key=lambda device: (str(device.get("hostname")), str(device["id"])))
         counted = Counter(str(device.get("hostname")) for device in devices)
         members = []
@@ -344,7 +341,6 @@ class DeviceSet:
     # Acting.
 
     def predict(self) -> None:
-        """Set the results as if the plan was carried out (check mode)."""
         for member in self.members:
             member.predict()
 
@@ -483,7 +479,6 @@ class DeviceSet:
         return stages
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return (before, after) of the members that change."""
         changing = {member.key: member.diff() for member in self.members if member.acted}
         return (
             {key: before for key, (before, _after) in changing.items() if before},

@@ -40,7 +40,6 @@ def price_per_hour(plan: Mapping[str, Any]) -> float | None:
 
 
 def plans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_plan_info`` returns."""
     listed = client.read_list("plans", "plans", params={"include": "available_in_metros"}, doing="list the plans")
     facts = [plan for plan in map(_plan_result, listed) if matches(plan, {"slug": params["slugs"], "type": params["type"]})]
     if params["metro"]:
@@ -64,7 +63,6 @@ def _plan_result(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_metro_info`` returns."""
     listed = client.read_list("locations/metros", "metros", doing="list the metros")
     facts = [
         {"id": metro.get("id"), "code": str(metro.get("code")).lower(), "name": metro.get("name"), "country": metro.get("country")}
@@ -75,7 +73,6 @@ def metros(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def operating_systems(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_operating_system_info`` returns."""
     listed = client.read_list("operating-systems", "operating_systems", doing="list the operating systems")
     facts: list[dict[str, Any]] = [
         {

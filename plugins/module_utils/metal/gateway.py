@@ -136,7 +136,6 @@ def list_gateways(client: MetalClient, params: Mapping[str, Any], doing: str) ->
 
 
 def find_gateways(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_gateway_info`` returns."""
     filters = {"id": params["ids"], **{name: params[name] for name in ("virtual_network_id", "ip_reservation_id")}}
     listed = map(Gateway.result, list_gateways(client, params, "list the project's gateways"))
     return {"metal_gateways": [result for result in listed if matches(result, filters)]}

@@ -104,7 +104,6 @@ class HardwareReservation(Resource):
 
 
 def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_hardware_reservation_info`` returns."""
     listed = client.read_list(
         f"projects/{params['project_id']}/hardware-reservations",
         "hardware_reservations",

@@ -58,11 +58,9 @@ class Lifecycle:
 
     @property
     def name(self) -> str:
-        """Name of the object in the texts on what is pending."""
         return self.resource.title
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the attributes before and after what was done, or predicted."""
         return self.before, self.after if self.acted else self.before
 
     # state=present

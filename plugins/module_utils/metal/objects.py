@@ -91,5 +91,4 @@ def filter_tag(tags: Iterable[str]) -> str | None:
 
 
 def project_of(client: MetalClient, device: str) -> str | None:
-    """Return the id of a device's project."""
     return reference(client.read(f"devices/{device}", doing=f"read the project of device {device}").get("project"))

@@ -85,7 +85,6 @@ class Resource:
     # Attributes.
 
     def desired(self) -> dict[str, Any]:
-        """Return the attributes that were given, in comparable form."""
         requested = {
             attribute.name: attribute.normal(self.params[attribute.name]) for attribute in self._given_attributes() if attribute.compared
         }
@@ -95,7 +94,6 @@ class Resource:
         return [attribute for attribute in self.attributes if self.params[attribute.name] is not None]
 
     def comparable(self, current: Found) -> dict[str, Any]:
-        """Return the current attributes in comparable form."""
         return {attribute.name: attribute.normal(attribute.value(current)) for attribute in self.attributes if attribute.compared}
 
     def set_attributes(self, current: Found) -> dict[str, Any]:
@@ -168,7 +166,6 @@ class Resource:
             raise CollectionError(together(f"Cannot create {self.title}", problems))
 
     def creation_problems(self) -> list[str]:
-        """Return why it cannot be created from these options."""
         needed = [attribute.name for attribute in self.attributes if attribute.required]
         problems = [f"to create it, {name} must be given" for name in needed if self.params[name] in (None, "")]
         lacking = self._lacking_tags(self.params.get("tags"))
@@ -183,7 +180,6 @@ class Resource:
         }
 
     def create(self) -> Found:
-        """Create the object and return it."""
         return self.client.write_one("POST", self.list_path, self.body(), doing=f"create {self.title}", again=False)
 
     def namesakes(self) -> list[Found]:
@@ -202,7 +198,6 @@ class Resource:
         return []
 
     def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
-        """Make the changes and return the new object."""
         doing = f"change {', '.join(sorted(changes))} of {self.title}"
         return self.client.write_one(self.update_method, f"{self.path}/{current['id']}", self.body(changes), doing=doing)
 
@@ -213,7 +208,6 @@ class Resource:
     # state=absent
 
     def is_deleting(self, current: Found) -> bool:
-        """Return whether it is being deleted."""
         return False
 
     def check_deletion(self, current: Found) -> None:

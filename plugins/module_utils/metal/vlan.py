@@ -119,7 +119,6 @@ class Vlan(Resource):
 
 
 def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_vlan_info`` returns."""
     listed = client.read_list(
         f"projects/{params['project_id']}/virtual-networks",
         "virtual_networks",

@@ -97,7 +97,6 @@ def list_vrfs(client: MetalClient, params: Mapping[str, Any], doing: str) -> lis
 
 
 def find_vrfs(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_vrf_info`` returns."""
     filters = {"id": params["ids"], "name": params["names"], "metro": params["metro"], "tags": params["tags"]}
     results = [Vrf.result(vrf) for vrf in list_vrfs(client, params, "list the project's VRFs")]
     return {"vrfs": [result for result in results if matches(result, filters)]}

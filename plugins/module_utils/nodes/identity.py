@@ -43,8 +43,6 @@ class Device:
 
 @dataclass(frozen=True)
 class Renamed:
-    """A device whose host name is not the name of its Node."""
-
     device: Device
     node: str
 
@@ -91,13 +89,10 @@ def read_result(node: Mapping[str, Any]) -> Node:
 
 
 def is_older(node: Node, device: Device) -> bool:
-    """Return whether a Node was registered before its device was provisioned."""
     return node.created_at is not None and device.since is not None and node.created_at + CLOCK_SKEW < device.since
 
 
 class Identities:
-    """The Nodes and the devices that they are on."""
-
     def __init__(self, nodes: Iterable[Node], devices: Iterable[Device]) -> None:
         self._left = {device.id: device for device in devices}
         self._by_node: dict[str, Device] = {}

@@ -227,7 +227,6 @@ def components(layer: bytes) -> dict[str, str] | None:
 
 
 def sentences(missing: Sequence[Missing]) -> list[str]:
-    """Return a sentence for each place and problem, with the components."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for image in missing:
         grouped.setdefault((image.place, image.problem), []).append(image.component)

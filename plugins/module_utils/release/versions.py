@@ -93,7 +93,6 @@ class Mirror:
         return f"{self.clients(name)}/release.txt"
 
     def checksums(self, version: str) -> str:
-        """The checksums that are signed."""
         return f"{self.release(version)}/{CHECKSUMS}"
 
     def signature(self, version: str) -> str:
@@ -214,7 +213,6 @@ class ChannelRelease:
 
 
 def read_channel(text: str, channel: str) -> ChannelRelease:
-    """Return the release that ``release.txt`` of a channel names."""
     version = re.search(r"^Name:\s+(\S+)$", text, re.MULTILINE)
     digest = re.search(r"^Digest:\s+(sha256:[0-9a-f]{64})$", text, re.MULTILINE)
     release = version[1] if version else ""

@@ -7,8 +7,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from .json_objects import mapping, mappings, text
+
+CERTIFICATE_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
+INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
+ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+ETCD_PODS = "/api/v1/namespaces/openshift-etcd/pods"
+ETCD_SECRETS = "/api/v1/namespaces/openshift-etcd/secrets"
+MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
+"""Paths of objects and lists that several files read."""
 
 FIELD_OWNER = "equinix_metal.openshift"
 """The field manager of all writes of this collection."""
@@ -25,6 +36,11 @@ PROVIDER = "equinixmetal://"
 
 _PROVIDER_ID = re.compile(r"(?:equinixmetal|packet)://(?P<device>[^/]+)")
 """Older releases of that cloud provider wrote ``packet://``."""
+
+
+def object_path(objects: str, name: str) -> str:
+    """Return the path of an object in the list with this path."""
+    return f"{objects}/{quote(name, safe='')}"
 
 
 def device_of_provider_id(provider_id: str) -> str:

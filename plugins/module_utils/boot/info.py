@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from ..base.errors import ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings
+from ..base.kubernetes_objects import CLUSTER_VERSION
 from ..base.printable import printable
 from ..cluster.operators import cluster_id_of, version_of
 from ..nodes.node import read_node
@@ -40,7 +41,7 @@ def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any
 
     Raises CollectionError if the cluster has no ClusterVersion, or no user data for a pool.
     """
-    cluster_version = client.cluster_version()
+    cluster_version = client.get(CLUSTER_VERSION)
     if cluster_version is None:
         text = (
             "Cannot read what machines boot from: the kubeconfig connects to a Kubernetes cluster without a ClusterVersion, so it is not"

@@ -27,7 +27,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from ..base.errors import AnyError, ClusterConflictError, ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings
-from ..base.kubernetes_objects import FIELD_OWNER, conditions_of
+from ..base.kubernetes_objects import CERTIFICATE_REQUESTS, CLUSTER_OPERATORS, ETCD, FIELD_OWNER, conditions_of, object_path
 from ..base.printable import printable
 from ..base.tally import TALLY
 from ..base.time_limit import TimeLimit, watch
@@ -47,20 +47,8 @@ try:
 except ImportError:
     KUBERNETES_IMPORT_ERROR = traceback.format_exc()
 
-CERTIFICATE_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
-CLUSTER_VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
-CLUSTER_OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
-INGRESS_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
-ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
-ETCD_PODS = "/api/v1/namespaces/openshift-etcd/pods"
-ETCD_SECRETS = "/api/v1/namespaces/openshift-etcd/secrets"
-MACHINE_CONFIG_POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
-INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
-ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
-ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
-ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
 
 HISTORY_NAMESPACE = "kube-system"
 CONFIG_MAPS = f"/api/v1/namespaces/{HISTORY_NAMESPACE}/configmaps"
@@ -134,20 +122,14 @@ class ClusterClient:
         """Yield the CertificateSigningRequests, page by page, each page with the resource version to watch from."""
         return self.pages(CERTIFICATE_REQUESTS, limit=REQUESTS)
 
-    def certificate_request(self, name: str) -> dict[str, Any] | None:
-        return self.get(_path(CERTIFICATE_REQUESTS, name))
-
-    def watch_certificate_requests(self, version: str, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
-        return self.watch(CERTIFICATE_REQUESTS, version, seconds)
-
     def history(self, name: str) -> dict[str, str]:
         """Return the texts of the ConfigMap of this name in HISTORY_NAMESPACE, empty when there is none."""
-        data = (self.get(_path(CONFIG_MAPS, name)) or {}).get("data")
+        data = (self.get(object_path(CONFIG_MAPS, name)) or {}).get("data")
         return {key: text for key, text in data.items() if isinstance(text, str)} if isinstance(data, dict) else {}
 
     def keep_history(self, name: str, texts: Mapping[str, str]) -> None:
         """Write these texts into that ConfigMap and keep its others; create it when there is none."""
-        path, query = _path(CONFIG_MAPS, name), {"fieldManager": FIELD_OWNER}
+        path, query = object_path(CONFIG_MAPS, name), {"fieldManager": FIELD_OWNER}
         try:
             self._call("PATCH", path, query, {"data": dict(texts)})
         except ClusterRefusedError as refused:
@@ -163,13 +145,13 @@ class ClusterClient:
         return self.objects(NODES)
 
     def node(self, name: str) -> dict[str, Any] | None:
-        return self.get(_path(NODES, name))
+        return self.get(object_path(NODES, name))
 
     def change_node(self, name: str, uid: str, patch: Mapping[str, Any]) -> None:
         """Apply a merge patch to the Node with this uid; raises ClusterConflictError when it is gone or another one has its name."""
         metadata = {**mapping(patch.get("metadata")), "uid": uid}
         try:
-            self._call("PATCH", _path(NODES, name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
+            self._call("PATCH", object_path(NODES, name), {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
         except ClusterRefusedError as refused:
             if refused.status == 404:
                 raise ClusterConflictError(refused.message, 404) from refused
@@ -177,7 +159,7 @@ class ClusterClient:
 
     def delete_node(self, name: str, uid: str) -> None:
         """Delete the Node with this uid; raises ClusterConflictError when another one has its name."""
-        self._call("DELETE", _path(NODES, name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
+        self._call("DELETE", object_path(NODES, name), None, {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}})
 
     def pods_on(self, node: str) -> Iterator[dict[str, Any]]:
         """Yield the pods of a node. An answer that is no PodList is an error, never an empty list: the machine may be deleted next."""
@@ -218,27 +200,12 @@ class ClusterClient:
                 failures.append(str(problem))
         raise ClusterUnreachableError(f"Cannot run a command in the pod {pod}: the cluster's API does not answer ({'; '.join(failures)})")
 
-    def etcd_pods(self) -> Iterator[dict[str, Any]]:
-        return self.objects(ETCD_PODS)
+    def create(self, path: str, body: Mapping[str, Any]) -> None:
+        """Create an object in the list of this path; raises ClusterConflictError when there is one of its name."""
+        self._call("POST", path, {"fieldManager": FIELD_OWNER}, body)
 
-    def create_etcd_pod(self, body: Mapping[str, Any]) -> None:
-        """Create a pod in the namespace of etcd; raises ClusterConflictError when there is one of its name."""
-        self._call("POST", ETCD_PODS, {"fieldManager": FIELD_OWNER}, body)
-
-    def etcd_pod(self, name: str) -> dict[str, Any] | None:
-        return self.get(_path(ETCD_PODS, name))
-
-    def delete_etcd_pod(self, name: str) -> None:
-        """Delete a pod of the namespace of etcd; none of that name is as good."""
-        self._delete(_path(ETCD_PODS, name))
-
-    def etcd_secret(self, name: str) -> dict[str, Any] | None:
-        return self.get(_path(ETCD_SECRETS, name))
-
-    def delete_etcd_secret(self, name: str) -> None:
-        self._delete(_path(ETCD_SECRETS, name))
-
-    def _delete(self, path: str) -> None:
+    def delete(self, path: str) -> None:
+        """Delete one object; none of that name is as good."""
         try:
             self._call("DELETE", path)
         except ClusterRefusedError as refused:
@@ -249,31 +216,6 @@ class ClusterClient:
         """Apply a merge patch to the Etcd resource of this resource version; raises ClusterConflictError when it has changed."""
         metadata = {**mapping(patch.get("metadata")), "resourceVersion": version}
         self._call("PATCH", ETCD, {"fieldManager": FIELD_OWNER}, {**patch, "metadata": metadata})
-
-    def etcd(self) -> dict[str, Any] | None:
-        return self.get(ETCD)
-
-    def cluster_version(self) -> dict[str, Any] | None:
-        return self.get(CLUSTER_VERSION)
-
-    def cluster_operators(self) -> Iterator[dict[str, Any]]:
-        return self.objects(CLUSTER_OPERATORS)
-
-    def ingress_ca(self) -> dict[str, Any] | None:
-        return self.get(INGRESS_CA)
-
-    def ingress_controller(self) -> dict[str, Any] | None:
-        """Return the default IngressController, None before the ingress operator has created it."""
-        return self.get(INGRESS_CONTROLLER)
-
-    def router_pods(self) -> Iterator[dict[str, Any]]:
-        return self.objects(ROUTER_PODS, labels=ROUTER_LABEL)
-
-    def router_deployment(self) -> dict[str, Any] | None:
-        return self.get(ROUTER_DEPLOYMENT)
-
-    def machine_config_pools(self) -> Iterator[dict[str, Any]]:
-        return self.objects(MACHINE_CONFIG_POOLS)
 
     def secrets_metadata(self, namespace: str) -> Iterator[dict[str, Any]]:
         """Yield the metadata of a namespace's Secrets. Their content is not sent by the server."""
@@ -572,10 +514,6 @@ def _json(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return None
-
-
-def _path(kind: str, name: str) -> str:
-    return f"{kind}/{quote(name, safe='')}"
 
 
 def _items(page: Mapping[str, Any] | None) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping
-from ..base.kubernetes_objects import conditions_of
+from ..base.kubernetes_objects import CLUSTER_OPERATORS, CLUSTER_VERSION, ETCD, INGRESS_CA, MACHINE_CONFIG_POOLS, conditions_of
 from ..base.printable import printable
 from ..base.times import time_of
 from ..joining.csr import Request, pending_client_requests
@@ -414,7 +414,7 @@ def check_condition(
         if condition == "install_complete":
             result["operators"] = operator_facts(view.cluster_operators)
             result["console_url"] = _console_url(client.get(CONSOLE_ROUTE))
-            result["ingress_ca"] = ca_certificates(client.ingress_ca())
+            result["ingress_ca"] = ca_certificates(client.get(INGRESS_CA))
         result["cluster_id"] = cluster_id_of(view.cluster_version)
         result["cluster_version"] = version_of(view.cluster_version)
         if condition in ("nodes_ready", "nodes_current") or view.desired_nodes or params.get("node_details"):
@@ -447,9 +447,9 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of View with the objects that the condition needs beside Nodes and ``objects``."""
     condition = params["condition"]
     if condition == "bootstrap_complete":
-        return {"bootstrap_status": client.get(BOOTSTRAP_STATUS), "etcd": client.etcd(), "cluster_version": client.cluster_version()}
+        return {"bootstrap_status": client.get(BOOTSTRAP_STATUS), "etcd": client.get(ETCD), "cluster_version": client.get(CLUSTER_VERSION)}
     if condition == "install_complete":
-        return {"cluster_version": client.cluster_version(), "cluster_operators": list(client.cluster_operators())}
+        return {"cluster_version": client.get(CLUSTER_VERSION), "cluster_operators": list(client.objects(CLUSTER_OPERATORS))}
     if condition == "connections_complete":
         return {"failed_connections": client.failed_connections(CONNECTIONS)}
     if condition == "machine_config_servers_ready":
@@ -458,7 +458,7 @@ def _read(client: ClusterClient, params: Mapping[str, Any]) -> dict[str, Any]:
         masters = list(client.objects("/api/v1/nodes", labels="node-role.kubernetes.io/master"))
         return {"machine_config_servers": servers, "control_plane_nodes": masters}
     if condition in ("pools_rendered", "pools_updated"):
-        pools = {name_of(pool): pool for pool in client.machine_config_pools()}
+        pools = {name_of(pool): pool for pool in client.objects(MACHINE_CONFIG_POOLS)}
         return {"pools": pools, "desired_pools": {str(name): int(least) for name, least in params["machine_config_pools"].items()}}
     return {}
 

@@ -15,6 +15,7 @@ from ..base.argspec import Options
 from ..base.diff import shown
 from ..base.errors import ClusterConflictError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings, text
+from ..base.kubernetes_objects import ETCD_PODS, object_path
 from ..base.printable import printable
 from .members import CONTAINER, NAMESPACE, read_members
 
@@ -64,7 +65,7 @@ class Backup:
     def _place(self) -> tuple[str, str]:
         """Return a Node with a healthy member, and the image of its etcd pod, which is on the machine already."""
         healthy = {member.name for member in read_members(self._client) if member.healthy} - set(self._params["not_on"])
-        for pod in self._client.etcd_pods():
+        for pod in self._client.objects(ETCD_PODS):
             spec = mapping(pod.get("spec"))
             node = text(spec.get("nodeName"))
             images = [text(container.get("image")) for container in mappings(spec.get("containers")) if container.get("name") == CONTAINER]
@@ -88,15 +89,15 @@ class Backup:
 
     def _create(self) -> None:
         try:
-            self._client.create_etcd_pod(
-                backup_pod(self._pod, self._node, self._image, self._params["directory"], force=self._params["force"])
+            self._client.create(
+                ETCD_PODS, backup_pod(self._pod, self._node, self._image, self._params["directory"], force=self._params["force"])
             )
         except ClusterConflictError:
             # An earlier request had its effect, and its answer was lost: the name is random.
             return
 
     def _follow(self, name: str) -> list[str]:
-        pod = self._client.etcd_pod(name)
+        pod = self._client.get(object_path(ETCD_PODS, name))
         if pod is None:
             if self._state == ENDED:
                 return []
@@ -118,9 +119,9 @@ class Backup:
                 f" {NAMESPACE}/{name}; delete the pod after reading it.{self._advice()}"
             )
         self._state = ENDED
-        self._client.delete_etcd_pod(name)
+        self._client.delete(object_path(ETCD_PODS, name))
         # Deleted again if it exists when it is read again.
-        if self._client.etcd_pod(name) is not None:
+        if self._client.get(object_path(ETCD_PODS, name)) is not None:
             raise self._pending(f"the pod {NAMESPACE}/{name} was deleted and exists still")
         return []
 

@@ -17,7 +17,7 @@ from ..base.argspec import Options
 from ..base.diff import shown
 from ..base.errors import ClusterRefusedError, ClusterUnreachableError, CollectionError
 from ..base.json_objects import mapping, mappings, text
-from ..base.kubernetes_objects import conditions_of, is_ready
+from ..base.kubernetes_objects import ETCD, ETCD_PODS, ETCD_SECRETS, conditions_of, is_ready, object_path
 from ..base.printable import printable
 from ..nodes.node import read_node
 
@@ -167,7 +167,7 @@ def _etcdctl(client: ClusterClient, arguments: Sequence[str], avoid: str, codes:
 def _pods(client: ClusterClient, avoid: str) -> list[str]:
     """Return the names of the etcd pods that are Ready, those on other nodes than ``avoid`` alone if there are any."""
     pods = []
-    for pod in client.etcd_pods():
+    for pod in client.objects(ETCD_PODS):
         metadata = mapping(pod.get("metadata"))
         if mapping(metadata.get("labels")).get("app") == "etcd" and is_ready(pod) and not metadata.get("deletionTimestamp"):
             pods.append((text(metadata.get("name")), text(mapping(pod.get("spec")).get("nodeName"))))
@@ -232,7 +232,7 @@ def poll_members(client: ClusterClient, params: Mapping[str, Any], result: dict[
     """Read the members; with ``members`` return why these are not healthy."""
     reading = "Cannot read the etcd members: "
     node = params["removal_of"] or ""
-    resource = client.etcd()
+    resource = client.get(ETCD)
     if resource is None:
         # Without it a replacement in progress would not be seen.
         raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster has no resource etcd/cluster of operator.openshift.io"))
@@ -307,16 +307,16 @@ class MemberRemoval:
             return
         for kind in SECRETS:
             name = f"{kind}-{self._node}"
-            if name in self._deleted or self._client.etcd_secret(name) is None:
+            if name in self._deleted or self._client.get(object_path(ETCD_SECRETS, name)) is None:
                 continue
             if not self._client.read_only:
-                self._client.delete_etcd_secret(name)
+                self._client.delete(object_path(ETCD_SECRETS, name))
             self._deleted.append(name)
 
 
 def record_replacement(client: ClusterClient, params: Mapping[str, Any], result: dict[str, Any]) -> list[str]:
     """Record the replacement in progress, and switch the quorum guard off or on; nothing is pending then."""
-    obj = client.etcd()
+    obj = client.get(ETCD)
     if obj is None:
         text = (
             "Cannot replace a control plane machine: the cluster has no resource etcd/cluster of operator.openshift.io. Check that the"

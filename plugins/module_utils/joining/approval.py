@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..base.diff import shown
 from ..base.errors import ClusterConflictError, ClusterError, ClusterRefusedError, ClusterUnreachableError, CollectionError, together
+from ..base.kubernetes_objects import CERTIFICATE_REQUESTS, object_path
 from ..base.printable import printable
 from ..nodes.identity import of_another_device
 from ..nodes.node import Node, read_node
@@ -469,7 +470,7 @@ class Joining:
                 self._failures.pop(uid, None)
 
     def _read_again(self, request: Request) -> None:
-        obj = self._client.certificate_request(request.name)
+        obj = self._client.get(object_path(CERTIFICATE_REQUESTS, request.name))
         verdict = assess(obj, self._rules) if obj is not None else None
         if verdict is None or verdict.uid != request.uid:
             self._requests.pop(request.uid, None)

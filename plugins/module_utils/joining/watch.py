@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..base.errors import ClusterError, ClusterRefusedError, ClusterUnreachableError
+from ..base.kubernetes_objects import CERTIFICATE_REQUESTS
 from .csr import Policy, Request, assess
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Follower:
 
     def _watch(self) -> None:
         began, is_empty = time.monotonic(), True
-        for kind, obj in self._client.watch_certificate_requests(self._version, self._watch_seconds):
+        for kind, obj in self._client.watch(CERTIFICATE_REQUESTS, self._version, self._watch_seconds):
             is_empty = False
             request = assess(obj, self._rules)
             self._version = request.resource_version or self._version

@@ -246,9 +246,11 @@ class DeviceSet:
         for device in devices:
             hostname = str(device.get("hostname"))
             key = hostname if counted[hostname] == 1 else f"{hostname} ({device['id']})"
-            params = {**self._shared(), "state": "absent", "hostname": hostname, "id": str(device["id"])}
-            members.append(Member(lambda _place, params=params: Device(self._client, params, self._warn), key, warn=self._show_warning))
+            members.append(self._removal(key, {**self._shared(), "state": "absent", "hostname": hostname, "id": str(device["id"])}))
         return members
+
+    def _removal(self, key: str, params: Mapping[str, Any]) -> Member:
+        return Member(lambda _place: Device(self._client, params, self._warn), key, warn=self._show_warning)
 
     def _shared(self) -> dict[str, Any]:
         return {name: self._params.get(name) for name in ("project_id", "ownership_tags", "state", "wait", "on_drift")}

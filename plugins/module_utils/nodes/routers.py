@@ -18,6 +18,11 @@ from ..base.kubernetes_objects import is_ready
 if TYPE_CHECKING:
     from ..clients.cluster import ClusterClient
 
+INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
+ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
+ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
+ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
+
 SYSTEM_TAINTS = "node.kubernetes.io/"
 """Taints that Kubernetes sets while a node is cordoned or not ready. They do not decide where routers are configured to run."""
 
@@ -60,9 +65,9 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
     IngressController they are those of its new placement.
     """
     # Before the Deployment: what the operator has reported, it has applied.
-    controller = client.ingress_controller() or {}
-    deployment = client.router_deployment() or {}
-    running = router_nodes(client.router_pods())
+    controller = client.get(INGRESS_CONTROLLER) or {}
+    deployment = client.get(ROUTER_DEPLOYMENT) or {}
+    running = router_nodes(client.objects(ROUTER_PODS, labels=ROUTER_LABEL))
     routers = {
         text(mapping(node.get("metadata")).get("name")): {
             "router": text(mapping(node.get("metadata")).get("name")) in running,

@@ -15,12 +15,12 @@ import yaml
 
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.base.json_objects import mapping
-from ...module_utils.base.kubernetes_objects import MANAGED
+from ...module_utils.base.kubernetes_objects import CLUSTER_OPERATORS, CLUSTER_VERSION, ETCD, INGRESS_CA, MACHINE_CONFIG_POOLS, MANAGED
 from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
 from ...module_utils.cluster.operators import View, ca_certificates, cluster_id_of, install_complete, name_of, pools_updated, version_of
 from ...module_utils.etcd.members import read_operator
 from ...module_utils.nodes.node import node_rows, read_node
-from ...module_utils.nodes.routers import read_routers
+from ...module_utils.nodes.routers import INGRESS_CONTROLLER, read_routers
 from ..cluster_folder.kubeconfig import certificates_of, unique_certificates
 from ..machines.node_settings import settable
 from ..manifests.pools import ROLE
@@ -36,7 +36,7 @@ class Objects:
 
     @cached_property
     def version(self) -> dict[str, Any] | None:
-        return self.client.cluster_version()
+        return self.client.get(CLUSTER_VERSION)
 
     @cached_property
     def nodes(self) -> list[dict[str, Any]]:
@@ -44,15 +44,15 @@ class Objects:
 
     @cached_property
     def operators(self) -> list[dict[str, Any]]:
-        return list(self.client.cluster_operators())
+        return list(self.client.objects(CLUSTER_OPERATORS))
 
     @cached_property
     def pools(self) -> list[dict[str, Any]]:
-        return list(self.client.machine_config_pools())
+        return list(self.client.objects(MACHINE_CONFIG_POOLS))
 
     @cached_property
     def ingress_ca(self) -> dict[str, Any] | None:
-        return self.client.ingress_ca()
+        return self.client.get(INGRESS_CA)
 
     def unanswered(self) -> list[str]:
         """Return the names of the CSRs without an answer."""
@@ -80,7 +80,7 @@ def planned(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[
     ``unanswered``: names of the CSRs without an answer, if they were read. Raises CollectionError when the Nodes cannot be read.
     """
     client, version = objects.client, objects.version
-    replaced = read_operator(client.etcd()).replacing.node
+    replaced = read_operator(client.get(ETCD)).replacing.node
     placed, moving = read_routers(client, objects.nodes)
     nodes = node_rows(map(read_node, objects.nodes), placed)
     written = _try_written(objects, settings, unanswered)
@@ -125,7 +125,7 @@ def _written(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable
     )
     return {
         "configs": [_shortened(item) for item in [*objects.pools, *client.objects(MACHINE_CONFIGS, labels=ROLE)] if _is_ours(item)],
-        "ingress": client.ingress_controller(),
+        "ingress": client.get(INGRESS_CONTROLLER),
         "requests": sorted(unanswered),
         "waiting": [*install_complete(view), *pools_updated(view)],
         "kubeconfig": _kubeconfig(folder, ca_certificates(objects.ingress_ca) or ""),

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import may_run_router, read_routers, router_nodes
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import (
+    INGRESS_CONTROLLER,
+    ROUTER_DEPLOYMENT,
+    ROUTER_LABEL,
+    ROUTER_PODS,
+    may_run_router,
+    read_routers,
+    router_nodes,
+)
 
 WORKER = {"node-role.kubernetes.io/worker": "", "kubernetes.io/os": "linux"}
 INFRA = {"key": "node-role.kubernetes.io/infra", "effect": "NoSchedule"}
@@ -65,13 +73,11 @@ class Cluster:
         self._deployment["status"] |= status
         self._controller = {"metadata": {"generation": 2}, "status": {"observedGeneration": observed}}
 
-    def ingress_controller(self) -> dict[str, Any]:
-        return self._controller
+    def get(self, path: str) -> dict[str, Any]:
+        return {INGRESS_CONTROLLER: self._controller, ROUTER_DEPLOYMENT: self._deployment}[path]
 
-    def router_deployment(self) -> dict[str, Any]:
-        return self._deployment
-
-    def router_pods(self) -> tuple[dict[str, Any], ...]:
+    def objects(self, path: str, *, labels: str) -> tuple[dict[str, Any], ...]:
+        assert (path, labels) == (ROUTER_PODS, ROUTER_LABEL)
         return self._pods
 
 

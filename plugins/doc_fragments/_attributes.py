@@ -6,8 +6,6 @@
 Note that this doc fragment is private to the collection: it may change without notice.
 """
 
-from __future__ import annotations
-
 
 class ModuleDocFragment:
     # For modules that change something.

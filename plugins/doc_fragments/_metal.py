@@ -6,8 +6,6 @@
 Note that this doc fragment is private to the collection: it may change without notice.
 """
 
-from __future__ import annotations
-
 
 class ModuleDocFragment:
     # For the inventory plugin, too.
@@ -91,12 +89,40 @@ requirements:
     # For modules of objects with tags.
     OWNERSHIP = r"""
 options:
+  tags:
+    description: All tags of the object. Order and duplicates are ignored.
+    type: list
+    elements: str
   ownership_tags:
     description:
       - Ownership tags. An object without all of them, however it was found, is never changed or deleted. It is an error.
       - When an object is created, O(tags) have to contain them.
     type: list
     elements: str
+"""
+
+    # For modules that list objects with tags.
+    FILTERS = r"""
+options:
+  ids:
+    description: List only objects with one of these IDs.
+    type: list
+    elements: str
+  metro:
+    description: List only objects in the metro with this code.
+    type: str
+  tags:
+    description: List only objects with all of these tags.
+    type: list
+    elements: str
+"""
+
+    # For modules of objects that they create and delete, and find by ID.
+    ID = r"""
+options:
+  id:
+    description: ID of the object. It has to exist.
+    type: str
 """
 
     # For modules of objects that they create and delete.

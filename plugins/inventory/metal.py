@@ -140,17 +140,6 @@ hostnames: [short_hostname]
 addresses: [private_ipv4]
 
 ---
-# Several projects, a token from a vault, cached for five minutes
-plugin: equinix_metal.openshift.metal
-metal_api_url: https://metal.example.com/metal/v1
-metal_api_token: "{{ lookup('ansible.builtin.env', 'MY_TOKEN') }}"
-project_ids: [all]
-cache: true
-cache_plugin: ansible.builtin.jsonfile
-cache_connection: ~/.cache/metal
-cache_timeout: 300
-
----
 # Composed variables can be used in groups
 plugin: equinix_metal.openshift.metal
 where: plan != 'c3.small.x86' && contains(tags, 'storage')

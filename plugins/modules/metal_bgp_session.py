@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_bgp_session
 short_description: Create, change and delete a BGP session of a device
@@ -15,9 +13,6 @@ description:
   - BGP has to be enabled in the project, see O(enable_local_bgp) and M(equinix_metal.openshift.metal_bgp_config). The session is up only
     when the device runs a BGP daemon, so the module does not wait for it.
 options:
-  id:
-    description: ID of the session. It has to exist.
-    type: str
   device_id:
     description: ID of the device. With O(address_family) required to create a session.
     type: str
@@ -36,6 +31,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
 seealso:
   - module: equinix_metal.openshift.metal_bgp_config

@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_gateway
 short_description: Create and delete a Metal gateway
@@ -14,9 +12,6 @@ description:
   - A gateway is found by O(id), otherwise by its VLAN, otherwise by its block.
   - A gateway cannot be changed. Another VLAN, block or size is an error.
 options:
-  id:
-    description: ID of the gateway. It has to exist.
-    type: str
   virtual_network_id:
     description: ID of the VLAN, see M(equinix_metal.openshift.metal_vlan). Required to create a gateway.
     type: str
@@ -35,6 +30,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._wait
 seealso:

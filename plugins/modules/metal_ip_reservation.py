@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_ip_reservation
 short_description: Reserve, change and release a block of IP addresses
@@ -18,9 +16,6 @@ description:
   - With O(state=absent), a block that is found by its tags or details is released only if all other options match, except O(customdata).
   - If several blocks match, O(details) and then O(quantity) select one. To reserve several blocks of a kind, set different tags.
 options:
-  id:
-    description: ID of the block. It has to exist.
-    type: str
   type:
     description: Type of the addresses. V(global_ipv4) addresses are in no metro.
     type: str
@@ -55,10 +50,6 @@ options:
   comments:
     description: Text for the approval of the request. Only used during creation.
     type: str
-  tags:
-    description: All tags of the block. Order and duplicates are ignored.
-    type: list
-    elements: str
   customdata:
     description: Custom data. Every member of the project can read it, so store no secrets. A diff shows its size and SHA-256.
     type: dict
@@ -70,6 +61,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.ownership
   - equinix_metal.openshift._wait

@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_ip_reservation_info
 short_description: List blocks of IP addresses
@@ -13,23 +11,12 @@ description:
   - Lists the IP reservations (blocks) of a project, including those that the API created itself, filtered by IDs, types, metro, tags,
     details and states.
 options:
-  ids:
-    description: List only blocks with one of these IDs.
-    type: list
-    elements: str
   types:
     description: List only blocks of one of these types.
     type: list
     elements: str
     aliases: [type]
     choices: [public_ipv4, global_ipv4, private_ipv4, public_ipv6, vrf]
-  metro:
-    description: List only blocks in the metro with this code.
-    type: str
-  tags:
-    description: List only blocks with all of these tags.
-    type: list
-    elements: str
   details:
     description: List only blocks with these details.
     type: str
@@ -40,6 +27,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.filters
 """
 
 EXAMPLES = r"""

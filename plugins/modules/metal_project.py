@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_project
 short_description: Create, change and delete a project
@@ -13,9 +11,6 @@ description:
   - Manages a project, which contains devices, networks and SSH keys.
   - A project is found by O(id), otherwise by O(name). If only O(name) is set, an existing project is not changed.
 options:
-  id:
-    description: ID of the project. It has to exist.
-    type: str
   name:
     description: Name of the project, at most 80 characters. Required to create a project. With O(id), the project is renamed to it.
     type: str
@@ -45,6 +40,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
 notes:
   - Requires the token of a user. The API refuses the token of a project.

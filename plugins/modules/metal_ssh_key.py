@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_ssh_key
 short_description: Create, change and delete an SSH key
@@ -13,9 +11,6 @@ description:
   - Manages a public SSH key of a project, or of the user of the token. New devices have these keys.
   - A key is found by O(id), otherwise by O(label), otherwise by O(key).
 options:
-  id:
-    description: ID of the key. It has to exist.
-    type: str
   label:
     description: Label of the key. Required to create a key.
     type: str
@@ -40,6 +35,7 @@ options:
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
 notes:
   - A device has the keys that exist when it is created. Changing or deleting a key changes no device.

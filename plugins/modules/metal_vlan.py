@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_vlan
 short_description: Create, change and delete a VLAN
@@ -17,9 +15,6 @@ description:
     VLAN; set O(id) or O(vxlan) to change them.
   - With O(state=absent), a VLAN that is found by its tags or description is deleted only if all other options match.
 options:
-  id:
-    description: ID of the VLAN. It has to exist.
-    type: str
   vxlan:
     description:
       - Number of the VLAN, 2 to 3999. By default the next free number.
@@ -31,13 +26,10 @@ options:
   description:
     description: Any text.
     type: str
-  tags:
-    description: All tags of the VLAN. Order and duplicates are ignored.
-    type: list
-    elements: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.ownership
 notes:

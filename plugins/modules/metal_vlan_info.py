@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_vlan_info
 short_description: List VLANs
@@ -12,27 +10,17 @@ version_added: 0.1.0
 description:
   - Lists the VLANs (virtual networks) of a project, filtered by IDs, metro, numbers, tags and description.
 options:
-  ids:
-    description: List only VLANs with one of these IDs.
-    type: list
-    elements: str
-  metro:
-    description: List only VLANs in the metro with this code.
-    type: str
   vxlans:
     description: List only VLANs with one of these numbers.
     type: list
     elements: int
-  tags:
-    description: List only VLANs with all of these tags.
-    type: list
-    elements: str
   description:
     description: List only VLANs with this description.
     type: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.filters
 """
 
 EXAMPLES = r"""

@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_vrf
 short_description: Create, change and delete a VRF
@@ -13,9 +11,6 @@ description:
   - Manages a VRF, which is a routing table of a project with its own address ranges in a metro.
   - A VRF is found by O(id), otherwise by O(name), in O(metro) if it is set.
 options:
-  id:
-    description: ID of the VRF. It has to exist.
-    type: str
   name:
     description: Name of the VRF. Required to create a VRF. With O(id), the VRF is renamed to it.
     type: str
@@ -34,13 +29,10 @@ options:
   description:
     description: Any text.
     type: str
-  tags:
-    description: All tags of the VRF. Order and duplicates are ignored.
-    type: list
-    elements: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
   - equinix_metal.openshift._metal.ownership
 seealso:

@@ -3,8 +3,6 @@
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-from __future__ import annotations
-
 DOCUMENTATION = r"""
 module: metal_vrf_info
 short_description: List VRFs
@@ -13,24 +11,15 @@ description:
   - Lists the VRFs of a project, filtered by IDs, names, metro and tags.
 options:
   ids:
-    description: List only VRFs with one of these IDs.
-    type: list
-    elements: str
     aliases: [vrf_id]
   names:
     description: List only VRFs with one of these names.
     type: list
     elements: str
-  metro:
-    description: List only VRFs in the metro with this code.
-    type: str
-  tags:
-    description: List only VRFs with all of these tags.
-    type: list
-    elements: str
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.filters
 """
 
 EXAMPLES = r"""

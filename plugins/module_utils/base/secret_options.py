@@ -195,12 +195,5 @@ def _unusable_entry(spec: Spec, value: Any, where: str) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "empty"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, (str, bytes)):
-        return "text"
-    return "a dictionary" if isinstance(value, Mapping) else "a list"
+    names = {type(None): "empty", bool: "true or false", (int, float): "a number", (str, bytes): "text", Mapping: "a dictionary"}
+    return next((name for kinds, name in names.items() if isinstance(value, kinds)), "a list")

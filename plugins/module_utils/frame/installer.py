@@ -166,13 +166,13 @@ class InstallerFiles:
     def _pin(self) -> Pin:
         """Read which release the channel shows and keep it: tomorrow the channel shows another one."""
         url = self._mirror.channel(self._version)
-        release = read_channel(self._get(url).decode("utf-8", "replace"), self._version)
-        if release.problem:
+        version, digest, problem = read_channel(self._get(url).decode("utf-8", "replace"), self._version)
+        if problem:
             raise ReleaseError(
-                f"{url} cannot be trusted: {release.problem}. Find out why before you use this mirror, or set version"
+                f"{url} cannot be trusted: {problem}. Find out why before you use this mirror, or set version"
                 " (openshift_version) to a release"
             )
-        pin = Pin(self._version, self.params["architecture"], release.version, release.digest)
+        pin = Pin(self._version, self.params["architecture"], version, digest)
         if not self.check_mode:
             _make_folders(self._directory)
             _write(self._directory / PIN, [pin.text().encode()], 0o600)

@@ -30,7 +30,6 @@ class MirrorError(CollectionError):
 
     def __init__(self, url: str, reason: str, status: int = 0) -> None:
         super().__init__(reason, {"url": url, "status": status})
-        self.url = url
         self.status = status
 
 

@@ -105,17 +105,8 @@ class Joining:
         self.verdicts: list[Verdict] = []
         self.missing: dict[str, str] = {}
 
-    @property
-    def approved(self) -> list[str]:
-        """Names of the requests approved here (in check mode: that would be)."""
-        return self._answered("approve")
-
-    @property
-    def denied(self) -> list[str]:
-        """Names of the requests denied here (in check mode: that would be)."""
-        return self._answered("deny")
-
     def _answered(self, decision: Decision) -> list[str]:
+        """Return the names of the requests answered here (in check mode: that would be)."""
         answered = self.verdicts if self._client.read_only else self._ours.values()
         return [verdict.request.label for verdict in answered if verdict.decision == decision]
 
@@ -137,7 +128,7 @@ class Joining:
 
     def result(self) -> dict[str, Any]:
         """What the module returns of the last round (shapes in its documentation)."""
-        approved, denied = self.approved, self.denied
+        approved, denied = self._answered("approve"), self._answered("deny")
         decided = dict.fromkeys(approved, "approved") | dict.fromkeys(denied, "denied")
         # The cluster removes what was answered after an hour, and this may wait for longer.
         there = {verdict.request.uid for verdict in self.verdicts}

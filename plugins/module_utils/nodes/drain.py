@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -218,13 +218,7 @@ class Drain:
         self._own_only = bool(params["own_cordon_only"])
         self._accept_loss = bool(params["accept_loss"])
         self._release_on_failure = bool(params["uncordon_on_failure"])
-        self._rules = Rules(
-            grace_period=params["grace_period"],
-            delete_emptydir_data=params["delete_emptydir_data"],
-            evict_unmanaged=params["evict_unmanaged"],
-            unreachable_grace=params["unreachable_grace"],
-            longest_grace_period=params["longest_grace_period"],
-        )
+        self._rules = Rules(**{option.name: params[option.name] for option in fields(Rules)})
         self._started: datetime | None = None
         self._before: dict[str, Any] | None = None
         self._after: dict[str, Any] = {}
@@ -352,14 +346,8 @@ class Drain:
                     kept.append(name)
             except CollectionError as problem:
                 failed.append(f"{name} ({problem.message})")
-        sentences = []
-        if released:
-            sentences.append(f"Schedulable again: {', '.join(released)}.")
-        if kept:
-            sentences.append(f"Still cordoned, as before: {', '.join(kept)}.")
-        if failed:
-            sentences.append(f"Cannot be uncordoned: {', '.join(failed)}.")
-        return " ".join(sentences)
+        outcomes = {"Schedulable again": released, "Still cordoned, as before": kept, "Cannot be uncordoned": failed}
+        return " ".join(f"{outcome}: {', '.join(names)}." for outcome, names in outcomes.items() if names)
 
     # --- eviction ------------------------------------------------------------------------------------------------------------------
 

@@ -203,21 +203,13 @@ def read_version(output: str) -> Installer:
     return Installer(*(match[1] if match else "" for match in (version, digest, architecture)))
 
 
-@dataclass(frozen=True)
-class ChannelRelease:
-    """The release that a channel shows. ``problem``: why it cannot be one of that channel."""
-
-    version: str
-    digest: str
-    problem: str
-
-
-def read_channel(text: str, channel: str) -> ChannelRelease:
+def read_channel(text: str, channel: str) -> tuple[str, str, str]:
+    """Return version and digest of the release that ``release.txt`` of a channel names, and why it cannot be one of that channel."""
     version = re.search(r"^Name:\s+(\S+)$", text, re.MULTILINE)
     digest = re.search(r"^Digest:\s+(sha256:[0-9a-f]{64})$", text, re.MULTILINE)
     release = version[1] if version else ""
     problem = channel_problem(channel, release) or ("" if digest else f"{channel} shows {release} without the digest of its payload")
-    return ChannelRelease(release, digest[1] if digest else "", problem)
+    return release, digest[1] if digest else "", problem
 
 
 def channel_problem(channel: str, version: str) -> str:

@@ -30,12 +30,6 @@ EXAMPLES = r"""
 - name: List the free addresses of a block
   equinix_metal.openshift.metal_available_addresses_info:
     ip_reservation_id: 9a1e1b64-9a4f-4f6e-8a31-3c7b5d0e9f10
-  register: free
-
-- name: Assign the first free address to a device
-  equinix_metal.openshift.metal_ip_assignment:
-    address: "{{ free.available | first }}"
-    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
 """
 
 RETURN = r"""

@@ -82,12 +82,6 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_cluster_lock:
     name: demo.example.com
     state: released
-
-- name: Break the lock of a run that has ended on a computer that is gone
-  equinix_metal.openshift.metal_cluster_lock:
-    name: demo.example.com
-    state: released
-    unlock: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
 """
 
 RETURN = r"""

@@ -36,11 +36,6 @@ EXAMPLES = r"""
 - name: List the events of a device
   equinix_metal.openshift.metal_device_event_info:
     hostname: worker-0.demo.metal.test
-
-- name: List the events from the machines of the project since a day
-  equinix_metal.openshift.metal_device_event_info:
-    types: [user.0]
-    since: "2026-11-21"
 """
 
 RETURN = r"""

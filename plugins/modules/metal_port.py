@@ -96,15 +96,6 @@ EXAMPLES = r"""
     vlan_ids: ["1100", "1101"]
     native_vlan_id: "1100"
 
-- name: Dissolve the bond (layer 2 individual)
-  equinix_metal.openshift.metal_port:
-    device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-    name: bond0
-    bonded: false
-    layer2: true
-    vlan_ids: []
-    native_vlan_id: ""
-
 - name: Remove one port from the bond and assign VLANs to it (hybrid)
   equinix_metal.openshift.metal_port:
     device_id: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11

@@ -1,6 +1,8 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modules that speak the Metal API: their options, their client, and the cluster lock they write with."""
+"""Modules that speak the Metal API: their options and client, the cluster lock they write with, and what they do: bring one resource, or a
+set of devices, to the desired state. What is done, and when, decides ``metal.lifecycle``.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,21 @@ from ansible.module_utils.basic import missing_required_lib
 from ansible.module_utils.common.parameters import AnsibleFallbackNotFound
 
 from ..base.argspec import ENVIRONMENT, Options, from_environment, identifier
+from ..base.diff import shown
 from ..base.errors import CollectionError, LockedError, LockNeededError, PlayEndedError, together
 from ..base.outage import Outage
 from ..base.play import boot_time, find_play
-from ..base.wait import Waiter
+from ..base.printable import printable
+from ..base.wait import Waiter, WaitTimeout
 from ..clients.metal import LIBRARY_ERROR, MetalClient
-from ..lock.cluster_lock import LIFETIME, ClusterLock, Gate, LockStore, lifetime_for
+from ..lock.cluster_lock import LIFETIME, ClusterLock, Gate, LockStore, PendingLock, lifetime_for
 from ..lock.record import Holder, scope_of, scope_tags
 from ..lock.run import Locked, Run, ended_runs, settled_at
+from ..lock.run_record import record
 from ..machines.set import DeviceSet
+from ..metal.lifecycle import Lifecycle
 from ..metal.resource import Resource
-from .base import BaseModule
-from .resource import ResourceModule
+from .base import LONGEST_LINE, BaseModule, ModuleFrame
 
 
 def _environment(*names: str) -> str:
@@ -92,19 +97,6 @@ def lock_with_client(module: BaseModule, run: Run, *, gate: Gate, patient: bool 
     return ClusterLock(store, run, timeout=module.params["metal_api_timeout"], patient=patient)
 
 
-class _PendingLock:
-    """Stands for a lock that does not exist before the first write needs it."""
-
-    def __init__(self, make: Callable[[], ClusterLock]) -> None:
-        self.make = make
-
-    def before_write(self, *, paused: bool) -> None:
-        raise LockNeededError
-
-    def tick(self) -> None:
-        """There is nothing to renew."""
-
-
 def metal_client(module: BaseModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
     """The API by the options of METAL_OPTIONS. Raises CollectionError with all missing options."""
     if LIBRARY_ERROR is not None:
@@ -146,7 +138,7 @@ def _outage_of(module: BaseModule) -> Outage:
     return Outage("The Metal API", notify)
 
 
-class MetalModule(ResourceModule):
+class MetalModule(ModuleFrame):
     """A module that speaks the Metal API; used as ``with MetalModule(OPTIONS) as module``.
 
     ``reading``: the module never writes. ``in_project``: it needs a project, unless one of the options ``unless`` is given, which name
@@ -222,7 +214,79 @@ class MetalModule(ResourceModule):
 
     def converge(self, make: Callable[[], Resource]) -> None:
         """Bring the resource to its desired state; ``make`` is called again when the cluster lock had to be taken first."""
-        self._with_lock(lambda: self.bring(make()))
+        self._with_lock(lambda: self._bring(make()))
+
+    # One object.
+
+    def _bring(self, resource: Resource) -> None:
+        # Not every resource can be absent: a port is created and deleted with its device.
+        absent = self.params.get("state") == "absent"
+        lifecycle = Lifecycle(resource, self.warn, wait=self._waits)
+        try:
+            if absent:
+                lifecycle.plan_removal(resource.find())
+            else:
+                lifecycle.plan(resource.find(), self.params.get("on_drift") or "fail")
+            if self.check_mode:
+                lifecycle.predict()
+            elif absent:
+                self._remove(lifecycle)
+            else:
+                self._converge(lifecycle)
+        finally:
+            self._report(lifecycle, absent=absent)
+
+    @property
+    def _waits(self) -> bool:
+        return bool(self.params.get("wait", False))
+
+    def _converge(self, lifecycle: Lifecycle) -> None:
+        # The object that was just found or created is checked first, so that an idempotent run needs no further request.
+        first = True
+
+        def step() -> list[str]:
+            nonlocal first
+            texts = lifecycle.step(None if first else lifecycle.rivals())
+            first = False
+            return lifecycle.step(lifecycle.rivals()) if lifecycle.unlisted else texts
+
+        title = lifecycle.resource.title
+        if self._waits:
+            self.waiter.until_nothing_pending(step, f"Creation or change of {title}")
+            return
+        texts = step()
+        if lifecycle.found is None or lifecycle.changes:
+            attempted = "replace" if lifecycle.found is None else f"change {', '.join(sorted(lifecycle.changes))} of"
+            raise CollectionError(f"Cannot {attempted} {title} now: {'; '.join(texts)}. Use wait=true")
+        if lifecycle.duplicate is not None:
+            self.warn(
+                f"Cannot delete {lifecycle.duplicate['id']}, a duplicate of {title}, yet. It is billed: delete it"
+                " (metal_device with id, state=absent)"
+            )
+
+    def _remove(self, lifecycle: Lifecycle) -> None:
+        def remove() -> list[str]:
+            texts = lifecycle.remove(None) if lifecycle.changes else []
+            return texts if lifecycle.changes else lifecycle.remove({})
+
+        title = lifecycle.resource.title
+        if self._waits:
+            self.waiter.until_nothing_pending(remove, f"Deletion of {title}")
+        elif lifecycle.changes:
+            texts = lifecycle.remove(None)
+            if lifecycle.changes:
+                raise CollectionError(f"Cannot delete {title} now: {'; '.join(texts)}. Use wait=true")
+
+    def _report(self, lifecycle: Lifecycle, *, absent: bool) -> None:
+        """Put the object and what was done so far into the result, which an error returns as well."""
+        current = lifecycle.found or lifecycle.old
+        if current is None and not lifecycle.acted and not absent:
+            return
+        self.result.update(changed=lifecycle.acted, diff=shown(*lifecycle.diff(), lifecycle.resource.title))
+        if current is not None and not absent:
+            self.result[lifecycle.resource.result_key] = lifecycle.resource.result(current)
+        if lifecycle.duplicates:
+            self.result["duplicates"] = lifecycle.duplicates
 
     # The cluster lock.
 
@@ -251,7 +315,7 @@ class MetalModule(ResourceModule):
             return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
 
         self._clear_ended(Locked(scope, scope_tags(tags), self.params["project_id"], metro, LIFETIME))
-        self._gate.lock = _PendingLock(make)
+        self._gate.lock = PendingLock(make)
 
     def _clear_ended(self, locked: Locked) -> None:
         """Delete the lock objects of runs that were killed here. Without a write of this call, no other code deletes them."""
@@ -270,7 +334,7 @@ class MetalModule(ResourceModule):
         return self._lock_of_this_call
 
     def _take_lock(self, needed: LockNeededError) -> None:
-        if isinstance(self._gate.lock, _PendingLock):
+        if isinstance(self._gate.lock, PendingLock):
             self._gate.lock = self._gate.lock.make()
         lock = self._gate.lock
         if not isinstance(lock, ClusterLock):
@@ -286,7 +350,7 @@ class MetalModule(ResourceModule):
         except (CollectionError, PlayEndedError) as problem:
             self.warn(f"The cluster lock of {lock.run.locked.scope} was not deleted and expires by itself: {problem}")
 
-    # Several as one.
+    # A set of devices.
 
     def converge_set(self, make: Callable[[], DeviceSet]) -> None:
         """Bring all devices of the set to their desired state, each as far as possible.
@@ -298,6 +362,63 @@ class MetalModule(ResourceModule):
             devices = make()
             devices.check()
             self._lock_for_this_call(devices.ownership_tags, devices.first_metro)
-            self.bring_set(devices)
+            self._bring_set(devices)
 
         self._with_lock(act)
+
+    def _bring_set(self, devices: DeviceSet) -> None:
+        """Bring each device of the set to its state, also when others fail."""
+        self.stages = devices.stages
+        self._recorded: dict[str, tuple[str, str]] = {}
+        self._displayed_notes = 0
+        devices.plan(devices.list_all())
+        if self.check_mode:
+            devices.predict()
+        else:
+            self._act(devices)
+        failure = devices.failure()
+        self._report_set(devices)
+        if failure is not None:
+            raise failure
+
+    def _act(self, devices: DeviceSet) -> None:
+        """Carry out the plan, then wait, with one list of devices for each poll."""
+        first = True
+
+        def poll() -> list[str]:
+            nonlocal first
+            texts = devices.step(None if first else devices.list_owned())
+            first = False
+            self._report_set(devices)
+            return texts
+
+        if self.params["wait"]:
+            try:
+                self.waiter.until_nothing_pending(poll, "Waiting for these devices")
+            except WaitTimeout:
+                devices.fail_pending("wait_timeout is over")
+        else:
+            poll()
+            if devices.is_unlisted():
+                poll()
+            devices.fail_pending("it can be ordered, changed or deleted only after that; use wait=true", pending_only=True)
+
+    def _report_set(self, devices: DeviceSet) -> None:
+        before, after = devices.diff()
+        self.result.update(devices.results())
+        self.result["diff"] = shown(before, after, "devices")
+        self.result["changed"] = any(member.acted for member in devices.members)
+        for note in devices.notes[self._displayed_notes :]:
+            self.module.display({"level": "note", "text": note})
+        self._displayed_notes = len(devices.notes)
+        self._record(devices)
+
+    def _record(self, devices: DeviceSet) -> None:
+        """Record each device whose state has changed for the run report."""
+        for name, state in sorted(devices.stages().items()):
+            outcome = self.result["outcomes"][name]
+            if self._recorded.get(name) != (state, outcome["action"]):
+                self._recorded[name] = (state, outcome["action"])
+                about = {attribute: outcome[attribute] for attribute in ("action", "plan", "metro")}
+                error = printable(outcome["error"] or "", LONGEST_LINE)
+                record("device", {"name": name, "state": state, **about, "error": error, "check_mode": self.check_mode})

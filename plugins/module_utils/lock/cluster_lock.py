@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.errors import (
     CollectionError,
@@ -473,12 +473,17 @@ def locked(scope: str, lock: Lock, lost: str = "") -> LockedError:
     )
 
 
-class Guard(Protocol):
-    """The part of :class:`ClusterLock` that a gate uses."""
+class PendingLock:
+    """Stands for a lock that does not exist before the first write needs it."""
 
-    def before_write(self, *, paused: bool) -> None: ...
+    def __init__(self, make: Callable[[], ClusterLock]) -> None:
+        self.make = make
 
-    def tick(self) -> None: ...
+    def before_write(self, *, paused: bool) -> None:
+        raise LockNeededError
+
+    def tick(self) -> None:
+        """There is nothing to renew."""
 
 
 class Gate:
@@ -490,7 +495,7 @@ class Gate:
     def __init__(self, play: Play, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._play = play
         self._sleep = sleep
-        self.lock: Guard | None = None
+        self.lock: ClusterLock | PendingLock | None = None
 
     def before_request(self) -> None:
         if ended := self._play.ended():

@@ -3,7 +3,7 @@
 """The lifecycle of one resource: compare, create, replace, change and delete it in steps.
 
 Nothing here depends on the kind of resource, and nothing waits: a step does what can be done now and returns what is pending. A module
-drives one lifecycle (``frame.resource``), a set of devices one for each member (``machines.set``), all with one list of devices per step.
+drives one lifecycle (``frame.metal``), a set of devices one for each member (``machines.set``), all with one list of devices per step.
 """
 
 from __future__ import annotations

@@ -195,5 +195,11 @@ def _unusable_entry(spec: Spec, value: Any, where: str) -> list[str]:
 
 
 def _kind(value: Any) -> str:
-    names = {type(None): "empty", bool: "true or false", (int, float): "a number", (str, bytes): "text", Mapping: "a dictionary"}
+    names: dict[Any, str] = {
+        type(None): "empty",
+        bool: "true or false",
+        (int, float): "a number",
+        (str, bytes): "text",
+        Mapping: "a dictionary",
+    }
     return next((name for kinds, name in names.items() if isinstance(value, kinds)), "a list")

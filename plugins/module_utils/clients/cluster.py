@@ -108,10 +108,7 @@ class ClusterClient:
 
     def failed_connections(self, number: int) -> list[str]:
         """Return why TLS handshakes fail, one text for each that does, of ``number`` new connections to each address."""
-        bases = [urlsplit(base) for base in self._bases]
-        name = self._configuration.tls_server_name or ""
-        endpoints = [Endpoint(base.hostname or "", base.port or HTTPS_PORT, name) for base in bases] * number
-        servers = presented_certificates(endpoints, seconds=self._timeout)
+        servers = presented_certificates([Endpoint(*server) for server in self.servers()] * number, seconds=self._timeout)
         return [
             f"{server.endpoint.address} port {server.endpoint.port}: {printable(server.problem)}" for server in servers if server.problem
         ]
@@ -231,7 +228,7 @@ class ClusterClient:
         """Return the address and port of each server of the API, and the name that its certificate is verified against."""
         parts = [urlsplit(base) for base in self._bases]
         name = str(self._configuration.tls_server_name or urlsplit(self._server).hostname or "")
-        return [(part.hostname or "", part.port or 443, name) for part in parts if part.scheme == "https"]
+        return [(part.hostname or "", part.port or HTTPS_PORT, name) for part in parts if part.scheme == "https"]
 
     # Calls
 

@@ -302,18 +302,9 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         """POST a query that changes nothing (one of ``READS_BY_POST``); sent in check mode, repeated like a read."""
         return shaped(_mapping(self._call("POST", path, body=body, doing=doing), "POST", path, doing))
 
-    def delete(self, path: str, *, doing: str, missing_ok: bool = True, params: Mapping[str, Any] | None = None) -> bool:
-        """DELETE; returns False when the object does not exist (any more), also after a try whose answer was lost.
-
-        Without ``missing_ok`` NotFoundError is raised then.
-        """
-        try:
-            self._call("DELETE", path, doing=doing, params=params)
-        except NotFoundError:
-            if not missing_ok:
-                raise
-            return False
-        return True
+    def delete(self, path: str, *, doing: str, params: Mapping[str, Any] | None = None) -> None:
+        """DELETE. Raises NotFoundError when the object does not exist (any more), also after a try whose answer was lost."""
+        self._call("DELETE", path, doing=doing, params=params)
 
     def add_origin(self, error: AnyError) -> AnyError:
         """Add the request id of the last answer to an error that was derived from answers, and return it."""

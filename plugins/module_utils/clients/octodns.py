@@ -64,13 +64,11 @@ class OctoDNSClient:
         A provider orders the changes of a plan itself. With a plan for each of these three parts, an address is never there without its
         ownership record.
         """
-        is_text = [change["type"] == "TXT" for change in changes]
-        marks = [change for change, text in zip(changes, is_text, strict=True) if text and change["values"]]
-        addresses = [change for change, text in zip(changes, is_text, strict=True) if not text]
-        unmarks = [change for change, text in zip(changes, is_text, strict=True) if text and not change["values"]]
-        for part in (marks, addresses, unmarks):
-            if part:
-                self._apply(part, ttl)
+        parts: tuple[list[Mapping[str, Any]], ...] = ([], [], [])
+        for change in changes:
+            parts[1 if change["type"] != "TXT" else 0 if change["values"] else 2].append(change)
+        for part in filter(None, parts):
+            self._apply(part, ttl)
 
     def _apply(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
         existing = self._existing or self._read()

@@ -366,6 +366,7 @@ class Device(Resource):
     result_key = "device"
     kind = "device"
     path = "devices"
+    created_by = "hostname"
     after_creation = frozenset({"power_state"})
     has_rivals = True
 
@@ -393,21 +394,13 @@ class Device(Resource):
     def find_by_options(self) -> Found | None:
         return self.among(self.namesakes())
 
-    def find_by_id(self) -> Found | None:
-        identity = self.params["id"]
+    def read(self, identity: str, doing: str) -> Found:
         try:
-            current = self.client.read(f"devices/{identity}", doing=f"read device {identity}")
-        except MetalError as error:
-            if not is_gone(error):
-                raise
-            if self.params["state"] == "absent":
-                return None
-            raise CollectionError(
-                f"Device {identity} does not exist. To create a device, set hostname and leave id out", error.details
-            ) from error
-        if not self._owned(current):
-            raise CollectionError(f"Cannot change device {identity}: it does not have the tags {', '.join(self.ownership_tags)}")
-        return current
+            return super().read(identity, doing)
+        except DeniedError as error:
+            if is_gone(error):
+                raise NotFoundError(error.message, **error.details) from error
+            raise
 
     def among(self, devices: Iterable[Found]) -> Found | None:
         """Return the device that the options name. Raises CollectionError for several, and for one of another owner."""

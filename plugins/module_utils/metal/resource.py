@@ -339,10 +339,10 @@ def delete_once(
 
     problem: CollectionError
     try:
-        client.delete(path, doing=doing, missing_ok=False, params=params)
+        client.delete(path, doing=doing, params=params)
         if not exists():
             return
-        client.delete(path, doing=doing, missing_ok=False, params=params)
+        client.delete(path, doing=doing, params=params)
         problem = StillExistsError(f"Cannot {doing}: the API accepted the request twice, but the object still exists")
     except NotFoundError as error:
         error.message += ", but the object still exists. Check that the token may delete it"

@@ -87,13 +87,6 @@ EXAMPLES = r"""
     evict_unmanaged: true
     wait_timeout: 600
     progress_interval: 15
-
-- name: Make a worker schedulable again, unless a user has cordoned it
-  equinix_metal.openshift.node_drain:
-    kubeconfig: clusters/demo.metal.test/kubeconfig
-    nodes: [worker-2.demo.metal.test]
-    state: uncordoned
-    own_cordon_only: true
 """
 
 RETURN = r"""

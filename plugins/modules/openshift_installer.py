@@ -94,13 +94,6 @@ EXAMPLES = r"""
     version: 4.20.33
     directory: ~/clusters/demo.metal.example.com
     keyring: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release.gpg
-
-- name: Resolve a channel and keep its release
-  equinix_metal.openshift.openshift_installer:
-    version: stable-4.20
-    architecture: multi
-    directory: ~/clusters/demo.metal.example.com
-    state: pinned
 """
 
 RETURN = r"""

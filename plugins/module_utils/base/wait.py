@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import CollectionError
@@ -14,8 +15,8 @@ from .errors import CollectionError
 class WaitTimeout(CollectionError):  # noqa: N818 - read as "raise WaitTimeout": it is the time that ran out, nothing failed
     """The timeout of a wait is over. ``waiting``: what is still pending, one text each."""
 
-    def __init__(self, message: str, waiting: Sequence[str] = (), details: Mapping[str, Any] | None = None) -> None:
-        super().__init__(message, {**(details or {}), "waiting": list(waiting)})
+    def __init__(self, message: str, waiting: Sequence[str]) -> None:
+        super().__init__(message, {"waiting": list(waiting)})
         self.waiting = list(waiting)
 
 
@@ -41,6 +42,7 @@ def clock(
         elapsed = now() - started
 
 
+@dataclass
 class Waiter:
     """The waits of one module call, with the options of the fragment ``_wait``.
 
@@ -48,23 +50,13 @@ class Waiter:
     ``wait_timeout`` :class:`WaitTimeout` is raised. The clock starts with the first wait and is shared by all waits of a call.
     """
 
-    def __init__(  # noqa: PLR0913 - the options of the fragment _wait, and what tests replace by keyword
-        self,
-        timeout: float,
-        interval: float,
-        *,
-        sleep: Callable[[float], None] = time.sleep,
-        now: Callable[[], float] = time.monotonic,
-        tick: Callable[[], None] = lambda: None,
-        report: Callable[[Sequence[str]], None] = lambda _pending: None,
-    ) -> None:
-        self._timeout = timeout
-        self._interval = interval
-        self._sleep = sleep
-        self._now = now
-        self._tick = tick
-        self._report = report
-        self._started: float | None = None
+    timeout: float
+    interval: float
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+    tick: Callable[[], None] = lambda: None
+    report: Callable[[Sequence[str]], None] = lambda _pending: None
+    started: float | None = None
 
     @classmethod
     def by_options(cls, params: Mapping[str, Any], **named: Any) -> Waiter:
@@ -76,14 +68,14 @@ class Waiter:
         ``what``: the subject of the message of a timeout. An exception of ``poll`` ends the wait at once. ``interval``: seconds between two
         polls, in place of the option.
         """
-        if self._started is None:
-            self._started = self._now()
-        left = max(0.0, self._timeout - (self._now() - self._started))
+        if self.started is None:
+            self.started = self.now()
+        left = max(0.0, self.timeout - (self.now() - self.started))
         waiting: list[str] = []
-        for _elapsed in clock(left, self._interval if interval is None else interval, sleep=self._sleep, now=self._now):
-            self._tick()
+        for _elapsed in clock(left, self.interval if interval is None else interval, sleep=self.sleep, now=self.now):
+            self.tick()
             waiting = list(poll())
-            self._report(waiting)
+            self.report(waiting)
             if not waiting:
                 return
         raise WaitTimeout(f"{what} was not completed within wait_timeout. Pending: " + "; ".join(waiting), waiting)

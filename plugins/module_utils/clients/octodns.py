@@ -61,8 +61,8 @@ class OctoDNSClient:
     def set(self, changes: Sequence[Mapping[str, Any]], ttl: int) -> None:
         """Carry out these changes (``name``, ``type``, ``values``); a set without values is deleted.
 
-        A provider orders the changes of a plan itself. With a plan for each of these three parts, an address is never there without its
-        ownership record.
+        A provider orders the changes of a plan itself. With a plan for ownership records to set, one for addresses, and
+        one for ownership records to delete, an address is never there without its ownership record.
         """
         parts: tuple[list[Mapping[str, Any]], ...] = ([], [], [])
         for change in changes:

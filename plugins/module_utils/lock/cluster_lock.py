@@ -201,7 +201,8 @@ class ClusterLock:
         self._mutex = threading.RLock()
         # Only a lock that was held before the module's first read makes what it reads current enough for a write.
         self._id = run.lock
-        self._held: Lock | None = None
+        self.held: Lock | None = None
+        """The lock object as it was last read, while this run holds it."""
         self._lost = ""
         self._checked = 0.0
         self._created: float | None = None
@@ -210,11 +211,6 @@ class ClusterLock:
         self.run = run
         self.cleared: list[Lock] = []
         """Deleted lock objects: those of ended runs, and expired ones."""
-
-    @property
-    def held(self) -> Lock | None:
-        """The lock object as it was last read, while this run holds it."""
-        return self._held
 
     # While the lock is held
 
@@ -227,8 +223,8 @@ class ClusterLock:
             if not self._id:
                 raise LockNeededError(self._lost)
             if paused:
-                self._held = None
-            while self._held is None or self._now() - self._checked > CHECK_EVERY:
+                self.held = None
+            while self.held is None or self._now() - self._checked > CHECK_EVERY:
                 self._check()
                 self._renew_if_due()
             if self._left() < self._needed:
@@ -254,21 +250,21 @@ class ClusterLock:
 
     def _left(self) -> float:
         """Return for how many seconds at least the lock is still valid."""
-        if self._held is None or self._held.expires is None:
+        if self.held is None or self.held.expires is None:
             return 0.0
-        return self._held.expires - self._store.latest_now()
+        return self.held.expires - self._store.latest_now()
 
     def _check(self) -> None:
         self._checked = self._now()
         lock = self._store.read(self._id)
         if lock is None or lock.holder.run != self.run.holder.run:
             self._lose("its lock object is gone")
-        self._held = lock
+        self.held = lock
         if self._left() <= 0:
             self._lose(f"it expired at {time_text(lock.expires)}")
 
     def _renew_if_due(self) -> None:
-        held = self._held
+        held = self.held
         # A lock that is about to expire is not renewed: the request could arrive after another run has taken over.
         if held is None or not self._needed <= self._left() < held.lifetime * 2 / 3:
             return
@@ -279,11 +275,11 @@ class ClusterLock:
         except PausedError:
             # The lock is unchanged, and time has passed: the next write reads it again.
             return
-        self._held, self._checked = renewed, began
+        self.held, self._checked = renewed, began
         self.run.note_lock(self._id, unsure=self.run.unsure)
 
     def _lose(self, reason: str) -> NoReturn:
-        self._id, self._held, self._lost = "", None, f"the cluster lock of {self.run.locked.scope} was lost: {reason}"
+        self._id, self.held, self._lost = "", None, f"the cluster lock of {self.run.locked.scope} was lost: {reason}"
         # The lock object may still exist; release() deletes it.
         self.run.note_lock("", unsure=True)
         raise LockNeededError(self._lost)
@@ -296,7 +292,7 @@ class ClusterLock:
                 identities |= {lock.id for lock in self._store.locks() if lock.holder.run == self.run.holder.run}
             for identity in identities:
                 self._store.delete(identity)
-            self._id, self._held = "", None
+            self._id, self.held = "", None
             self.run.note_lock("", unsure=False)
             return bool(identities)
 
@@ -344,7 +340,7 @@ class ClusterLock:
                 self._store.delete(lock.id)
             decision = Decision.BLOCKED
         elif decision is Decision.HELD and not waiting:
-            self._id, self._held, self._checked, self._lost = mine[0].id, mine[0], began, ""
+            self._id, self.held, self._checked, self._lost = mine[0].id, mine[0], began, ""
             self.run.note_lock(self._id, unsure=self.run.unsure)
         return waiting, alive, decision
 

@@ -64,13 +64,6 @@ class DNSClient:
         except (binascii.Error, ValueError, dns.exception.DNSException) as problem:
             raise CollectionError(f"Cannot use the key {self._key}: key_secret must be base64 ({problem}).") from problem
 
-    def check(self) -> None:
-        with self._connected("query the zone") as connection:
-            query = dns.message.make_query(_full(self._zone), "SOA")
-            answer = dns.query.tcp(query, self._server, sock=connection, timeout=self._timeout)
-        if answer.rcode() != dns.rcode.NOERROR or not answer.answer:
-            raise CollectionError(f"{self._at} does not serve the zone {self._zone}: it returned {dns.rcode.to_text(answer.rcode())}.")
-
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         """Return the current state of each of these record sets (``name``, ``type``), without answers of a wildcard above a name."""
         parts = [records[first : first + ASKED_IN_TURN] for first in range(0, len(records), ASKED_IN_TURN)]

@@ -50,9 +50,6 @@ class OctoDNSClient:
             logging.getLogger(name).addHandler(logging.NullHandler())
         self._existing: Any = None
 
-    def check(self) -> None:
-        self._read()
-
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         self._existing = self._read()
         sets = {(_name(record.fqdn), record._type): record for record in self._existing.records}

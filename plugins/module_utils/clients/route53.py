@@ -76,9 +76,6 @@ class Route53Client:
                 ),
             )
 
-    def check(self) -> None:
-        self._zone_id()
-
     def find(self, records: Sequence[Mapping[str, Any]]) -> list[Found]:
         aliases: dict[str, str] = {}
         values: dict[Key, list[str]] = {}

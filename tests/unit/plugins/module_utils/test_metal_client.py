@@ -98,9 +98,10 @@ def test_a_write_with_an_unknown_effect_is_never_repeated(method: str, fault: Re
 
 
 @pytest.mark.parametrize("fault", [*SERVER_ERRORS, *LOST])
-def test_a_delete_with_a_lost_answer_is_repeated_and_accepts_404(fault: Reply) -> None:
+def test_a_delete_with_a_lost_answer_is_repeated(fault: Reply) -> None:
     with serving(fault, Reply(404, {"errors": ["Not found"]})) as service:
-        assert client_of(service).delete("devices/d", doing="delete device d") is False
+        with pytest.raises(NotFoundError):
+            client_of(service).delete("devices/d", doing="delete device d")
         assert service.calls == ["DELETE /devices/d"] * 2
 
 

@@ -18,10 +18,11 @@ class Outage:
     """An outage of a service, during which every request fails; shared by the threads of a client.
 
     ``notify`` gets a line after ``NOTICE_AFTER`` seconds, also during a pause or a blocked request, and one when the service answers again.
-    ``lines`` has all lines.
     """
 
-    def __init__(self, service: str, notify: Callable[[str], None] | None = None, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, service: str, notify: Callable[[str], None] = lambda _line: None, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._service = service
         self._notify = notify
         self._now = now
@@ -30,7 +31,6 @@ class Outage:
         self._reason = ""
         self._timer: threading.Timer | None = None
         self._said = False
-        self.lines: list[str] = []
 
     @contextmanager
     def watched(self, *failures: type[Exception]) -> Iterator[None]:
@@ -60,7 +60,7 @@ class Outage:
     def _answered(self) -> None:
         with self._lock:
             if self._said and self._since is not None:
-                self._line(f"{self._service} serves requests again, after {self._now() - self._since:.0f} s")
+                self._notify(f"{self._service} serves requests again, after {self._now() - self._since:.0f} s")
             self._forget()
 
     def _say(self) -> None:
@@ -70,12 +70,9 @@ class Outage:
             self._said = True
             seconds = self._now() - self._since
             since = datetime.now(UTC) - timedelta(seconds=seconds)
-            self._line(f"{self._service} has served no request for {seconds:.0f} s (since {since:%H:%M:%SZ}), still trying: {self._reason}")
-
-    def _line(self, text: str) -> None:
-        self.lines.append(text)
-        if self._notify is not None:
-            self._notify(text)
+            self._notify(
+                f"{self._service} has served no request for {seconds:.0f} s (since {since:%H:%M:%SZ}), still trying: {self._reason}"
+            )
 
     def _forget(self) -> None:
         if self._timer is not None:

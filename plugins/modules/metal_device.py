@@ -72,7 +72,7 @@ options:
   force_delete:
     description:
       - With O(state=absent), delete the device even if a storage volume is attached. The volume is detached.
-      - A locked device, or one that is being provisioned, is not deleted.
+      - A locked device, or one that is being provisioned, is not deleted. Unlock it first with O(locked=false).
     type: bool
     default: false
   on_drift:
@@ -98,7 +98,6 @@ seealso:
 notes:
   - With O(operating_system=custom_ipxe) the API reports a device as C(active) when its boot script was served, long before its system runs.
   - If two devices have the host name, the module fails and reports both IDs.
-  - A locked device is not deleted, even with O(force_delete=true). Unlock it first with O(locked=false).
 """
 
 EXAMPLES = r"""

@@ -76,7 +76,6 @@ notes:
   - With O(wait=false) the module does not wait for a batch, and refuses a change that has further steps after it.
   - If a step fails, C(failure) returns the steps that are C(done) and C(not_done), and C(changed) returns whether anything was changed.
     Run the task again to continue.
-  - A native VLAN of a bond in layer 3, or of a port with a single VLAN, is refused before the first step.
 """
 
 EXAMPLES = r"""

@@ -369,8 +369,8 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
             if key is not None and answer.get(key) is not None:
                 if not all(isinstance(item, (dict, NoneType)) for item in answer[key]):
                     raise unreadable(f"the list {key!r} has entries that are no objects")
-                shape = keep or _as_it_is
-                answer[key] = [None if item is None else shape(_identified(shaped(item))) for item in answer[key]]
+                items = (None if item is None else _identified(shaped(item)) for item in answer[key])
+                answer[key] = [keep(item) if keep and item is not None else item for item in items]
             return answer
 
         if path.rstrip("/").rpartition("/")[2] in PAGED:
@@ -584,7 +584,7 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
         if session is None:
             session = self._threads.session = _session_class()()
             # Credentials come from the options alone, never from a .netrc.
-            session.auth = _no_auth
+            session.auth = lambda request: request
             for scheme in ("http://", "https://"):
                 session.mount(scheme, _adapter_class()())
         return session
@@ -595,10 +595,6 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
 
 class _NotConnectedError(Exception):
     """The request was not sent: no connection could be made."""
-
-
-def _no_auth(request: Any) -> Any:
-    return request
 
 
 def _checked_url(url: str) -> str:
@@ -683,10 +679,6 @@ def _identified(item: dict[str, Any], path: str = "") -> dict[str, Any]:
     href = item.get("href")
     last = (href if isinstance(href, str) and "/" in href else path).rstrip("/").rpartition("/")[2]
     return item if item.get("id") or not UUID.fullmatch(last.lower()) else {**item, "id": last}
-
-
-def _as_it_is(item: dict[str, Any]) -> dict[str, Any]:
-    return item
 
 
 def _ids(page: Mapping[str, Any], name: str) -> set[str]:

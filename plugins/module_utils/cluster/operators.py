@@ -11,7 +11,7 @@ since operators read the first lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -295,10 +295,6 @@ def machine_config_servers_ready(view: View) -> list[str]:
     return texts if view.control_plane_nodes else ["no control plane node is registered"]
 
 
-def objects_ready(view: View) -> list[str]:
-    return list(view.pending_objects)
-
-
 def _newest_config(pool: Mapping[str, Any]) -> str:
     """Return what a MachineConfigPool's status does not report yet: its newest rendered config or generation. Empty if it reports both.
 
@@ -339,7 +335,7 @@ CONDITIONS: dict[str, Callable[[View], list[str]]] = {
     "pools_rendered": pools_rendered,
     "pools_updated": pools_updated,
     "machine_config_servers_ready": machine_config_servers_ready,
-    "objects_ready": objects_ready,
+    "objects_ready": lambda view: list(view.pending_objects),
     "connections_complete": connections_complete,
 }
 
@@ -426,7 +422,7 @@ def check_condition(
             view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if condition == "nodes_current":
-            view = replace(view, now=client.now(), heard_at=dict(_heard(client.objects(NODE_LEASES))))
+            view = replace(view, now=client.now(), heard_at=_heard(client.objects(NODE_LEASES)))
         if condition == "objects_ready" and objects:
             view = replace(view, pending_objects=objects.poll(client.get, gives_up=params["wait"] and not client.read_only))
         if params.get("pod_details"):
@@ -472,11 +468,9 @@ def _states(objects: Iterable[Mapping[str, Any]], devices: Mapping[str, Any]) ->
     return states
 
 
-def _heard(leases: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, datetime]]:
-    for lease in leases:
-        renewed = time_of(mapping(lease.get("spec")).get("renewTime"))
-        if renewed is not None:
-            yield name_of(lease), renewed
+def _heard(leases: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
+    renewed = {name_of(lease): time_of(mapping(lease.get("spec")).get("renewTime")) for lease in leases}
+    return {name: moment for name, moment in renewed.items() if moment is not None}
 
 
 def _console_url(route: Mapping[str, Any] | None) -> str | None:

@@ -77,7 +77,9 @@ class ClusterModule(ModuleFrame):
         waiter = Waiter.by_options(self.params, sleep=sleep or self.gate.sleep, tick=self.gate.tick, report=self.report_progress)
 
         def poll_once() -> list[str]:
-            self._assert_kubeconfig_exists(what)
+            # A job may outlive its play, which deletes the kubeconfig with the cluster's files.
+            if not Path(self.params["kubeconfig"]).is_file():
+                raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} was deleted")
             try:
                 missing = poll()
             except (ClusterUnreachableError, ClusterConflictError) as problem:
@@ -88,11 +90,6 @@ class ClusterModule(ModuleFrame):
             return missing
 
         waiter.until_nothing_pending(poll_once, what)
-
-    def _assert_kubeconfig_exists(self, what: str) -> None:
-        """End the wait of a job that outlived its play: its kubeconfig was deleted with the cluster's files, or by the play."""
-        if not Path(self.params["kubeconfig"]).is_file():
-            raise CollectionError(f"{what} is not waited for any longer: {self.params['kubeconfig']} was deleted")
 
     def _outlast(self, refused: ClusterRefusedError) -> list[str]:
         """What is missing while the API refuses; raises the refusal once it has lasted."""

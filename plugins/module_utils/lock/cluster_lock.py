@@ -305,7 +305,9 @@ class ClusterLock:
         """
         with self._mutex:
             waiting, alive, decision = self._list_and_decide()
-            if decision is Decision.CREATE and not waiting and not self._is_coming():
+            # A lock object created a moment ago may still be absent from lists (known behaviour of the API).
+            is_coming = self._created is not None and self._now() - self._created < SETTLE
+            if decision is Decision.CREATE and not waiting and not is_coming:
                 self._create()
                 waiting, alive, decision = self._list_and_decide()
             if decision is Decision.BLOCKED:
@@ -343,10 +345,6 @@ class ClusterLock:
             self._id, self.held, self._checked, self._lost = mine[0].id, mine[0], began, ""
             self.run.note_lock(self._id, unsure=self.run.unsure)
         return waiting, alive, decision
-
-    def _is_coming(self) -> bool:
-        """Return whether a lock object created a moment ago may still be absent from lists (known behaviour of the API)."""
-        return self._created is not None and self._now() - self._created < SETTLE
 
     def _has_stayed(self) -> bool:
         """Return whether the other runs had enough time to retreat. One that did not holds the lock."""

@@ -437,10 +437,6 @@ class DeviceSet:
             self.notes.append(f"{member.key} is replaced, since immutable attributes differ")
         return turns
 
-    def _enough(self) -> bool:
-        good = sum(member.error is None for member in self.members)
-        return good >= (self._params["quorum"] or len(self.members))
-
     def _stop_waiting(self) -> None:
         """Fail the remaining members when the quorum is reached for quorum_wait seconds."""
         ready, total = sum(member.settled and member.error is None for member in self.members), len(self.members)
@@ -494,8 +490,9 @@ class DeviceSet:
             return None
         heading = f"{len(failed)} of {len(self.members)} devices are not in the desired state"
         text = together(heading, [f"{member.key}: {member.error}" for member in failed])
-        if self._params["quorum"] is not None and self._enough() and not self._absent:
-            self._show_warning(f"{text}. The quorum of {self._params['quorum']} is reached")
+        quorum = self._params["quorum"]
+        if quorum is not None and len(self.members) - len(failed) >= quorum and not self._absent:
+            self._show_warning(f"{text}. The quorum of {quorum} is reached")
             return None
         return CollectionError(text, {"machines": {member.key: member.error.details for member in failed if member.error is not None}})
 

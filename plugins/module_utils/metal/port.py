@@ -321,7 +321,7 @@ class Port(Resource):
         doing = f"check whether VLANs of {self.title} are being changed"
         batches = self.client.read_list(f"ports/{identity}/vlan-assignments/batches", "batches", doing=doing)
         left = [batch for batch in batches if batch.get("state") not in OVER]
-        return [_batch_text(max(left, key=_created), self.title)] if left else []
+        return [_batch_text(max(left, key=lambda batch: str(batch.get("created_at") or "")), self.title)] if left else []
 
     def update(self, current: Found, changes: Mapping[str, Any]) -> Found:
         """Take the steps one after the other. After a lost answer they are planned again from the current state."""
@@ -437,10 +437,6 @@ class Port(Resource):
 
 def _is_batch(step: Step) -> bool:
     return step.kind == "members" or (step.kind == "vlans" and len(step.assigned) + len(step.unassigned) > 1)
-
-
-def _created(batch: Mapping[str, Any]) -> str:
-    return str(batch.get("created_at") or "")
 
 
 def _batch_text(batch: Mapping[str, Any], title: str) -> str:

@@ -78,12 +78,6 @@ class Backup:
             f"Cannot back up etcd: no control plane node{others} has a healthy member. Run without a backup, or repair one."
         )
 
-    def _advice(self) -> str:
-        """The script refuses while an operator of the control plane is progressing, as while a machine is down."""
-        if self._params["force"]:
-            return ""
-        return " If an operator is progressing, wait until it is not, or run with force (openshift_etcd_backup_force=true)."
-
     def _pending(self, reason: str) -> ClusterUnreachableError:
         return self._client.add_origin(ClusterUnreachableError(f"Cannot back up etcd: {reason}"))
 
@@ -114,9 +108,11 @@ class Backup:
         states = [mapping(mapping(container.get("state")).get("terminated")) for container in mappings(status.get("containerStatuses"))]
         message = "; ".join(printable(text(entry.get("message") or entry.get("reason")), 300) for entry in states)
         if phase == "Failed":
+            # The script refuses while an operator of the control plane is progressing, as while a machine is down.
+            advice = "If an operator is progressing, wait until it is not, or run with force (openshift_etcd_backup_force=true)."
             raise CollectionError(
                 f"Cannot back up etcd: {SCRIPT} failed on {self._node}: {message or 'no message'}. The log is in the pod"
-                f" {NAMESPACE}/{name}; delete the pod after reading it.{self._advice()}"
+                f" {NAMESPACE}/{name}; delete the pod after reading it.{'' if self._params['force'] else ' ' + advice}"
             )
         self._state = ENDED
         self._client.delete(object_path(ETCD_PODS, name))

@@ -307,14 +307,16 @@ class MetalModule(ModuleFrame):
         """Where no run is given, let the first write take the lock of these ownership tags for the time of this call."""
         if self.params["cluster_lock"] or self.check_mode or self._gate.lock is not None:
             return
-        scope, timeout = scope_of(tags), self.params["metal_api_timeout"]
+        scope, lifetime = scope_of(tags), lifetime_for(LIFETIME, self.params["metal_api_timeout"])
+        locked = Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)
         holder = Holder.here(find_play().task, scope, operation="metal_device_set")
 
         def make() -> ClusterLock:
-            lifetime = lifetime_for(LIFETIME, timeout)
-            return self._own_lock(Run.begin(holder, Locked(scope, scope_tags(tags), self.params["project_id"], metro, lifetime)))
+            run = Run.begin(holder, locked)
+            self._lock_of_this_call = lock_with_client(self.module, run, gate=gate_of(), patient=self.params["wait"])
+            return self._lock_of_this_call
 
-        self._clear_ended(Locked(scope, scope_tags(tags), self.params["project_id"], metro, LIFETIME))
+        self._clear_ended(locked)
         self._gate.lock = PendingLock(make)
 
     def _clear_ended(self, locked: Locked) -> None:
@@ -328,10 +330,6 @@ class MetalModule(ModuleFrame):
                 self._gate.sleep(max(0.0, settled - boot_time()))
             if settled <= boot_time():
                 self._release(lock_with_client(self.module, run, gate=gate_of()))
-
-    def _own_lock(self, run: Run) -> ClusterLock:
-        self._lock_of_this_call = lock_with_client(self.module, run, gate=gate_of(), patient=self.params["wait"])
-        return self._lock_of_this_call
 
     def _take_lock(self, needed: LockNeededError) -> None:
         if isinstance(self._gate.lock, PendingLock):

@@ -71,7 +71,8 @@ class Follower:
             began = time.monotonic()
             try:
                 if not self._version:
-                    self._list()
+                    requests, self._version = listed(self._client, self._rules)
+                    self.seen.put(("all", list(requests.values())))
                 self._watch()
                 self._backoff.reset()
             except ClusterError as problem:
@@ -82,10 +83,6 @@ class Follower:
                 if not isinstance(problem, ClusterRefusedError) or problem.status != _GONE:
                     self.seen.put(problem)
                 time.sleep(self._backoff.pause())
-
-    def _list(self) -> None:
-        requests, self._version = listed(self._client, self._rules)
-        self.seen.put(("all", list(requests.values())))
 
     def _watch(self) -> None:
         began, is_empty = time.monotonic(), True

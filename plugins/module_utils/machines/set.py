@@ -362,8 +362,10 @@ class DeviceSet:
                 run_concurrently(batch, lambda member: member.step(by_id))
             stopped = [member for member in todo if member.error is not None]
             todo = [*self._relocate(stopped), *self._renew(), *self._take_turns()]
-        for member in self.members:
-            self._note_duplicates(member)
+        for key, duplicate in [(member.key, duplicate) for member in self.members for duplicate in member.duplicates]:
+            text = f"{key}: another run ordered it as well: {duplicate['kept']} is used, {duplicate['id']} was deleted"
+            if text not in self.notes:
+                self.notes.append(text)
         self._stop_waiting()
         return self._texts()
 
@@ -373,12 +375,6 @@ class DeviceSet:
 
     def _texts(self) -> list[str]:
         return [text for member in self.members if not member.settled for text in member.texts]
-
-    def _note_duplicates(self, member: Member) -> None:
-        for duplicate in member.duplicates:
-            text = f"{member.key}: another run ordered it as well: {duplicate['kept']} is used, {duplicate['id']} was deleted"
-            if text not in self.notes:
-                self.notes.append(text)
 
     def _find_stopped(self) -> None:
         """Set the error of members whose machine stopped in its installation or first boot; their devices are active.

@@ -202,17 +202,14 @@ class Port(Resource):
         return f"port {params['id']}" if params["id"] else f"port {params['name']} of device {params['device_id']}"
 
     def find(self) -> Found | None:
-        self._check_names()
+        numbers = {name for name in self._given if name.isdecimal()}
+        if numbers and numbers != self._given:
+            raise CollectionError("vlan_ids and native_vlan_id must name all VLANs by number or all by id")
         identity = self.params["id"] or self._id_by_name()
         try:
             return self.read(str(identity), f"read {self.title}")
         except NotFoundError as error:
             raise CollectionError(f"{error.message}. A port is created and deleted with its device", error.details) from error
-
-    def _check_names(self) -> None:
-        numbers = {name for name in self._given if name.isdecimal()}
-        if numbers and numbers != self._given:
-            raise CollectionError("vlan_ids and native_vlan_id must name all VLANs by number or all by id")
 
     def _id_by_name(self) -> str:
         identity, name = self.params["device_id"], self.params["name"]

@@ -101,14 +101,11 @@ class Identities:
         recording = [node for node in nodes if node.device_id]
         others = [node for node in nodes if not node.device_id]
         # Of two Nodes that record one device it is the one with the device's name.
-        self._match([node for node in recording if self._has_the_name(node)], lambda node, device: node.device_id == device.id)
+        named = [node for node in recording if (device := self._left.get(node.device_id)) and device.hostname == node.name]
+        self._match(named, lambda node, device: node.device_id == device.id)
         self._match(recording, lambda node, device: node.device_id == device.id)
         self._match(others, lambda node, device: bool(device.addresses & set(node.addresses)), only_one=True)
         self._match(others, lambda node, device: node.name == device.hostname)
-
-    def _has_the_name(self, node: Node) -> bool:
-        device = self._left.get(node.device_id)
-        return device is not None and device.hostname == node.name
 
     def _match(self, nodes: Iterable[Node], belongs: Callable[[Node, Device], bool], *, only_one: bool = False) -> None:
         for node in nodes:

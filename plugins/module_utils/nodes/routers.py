@@ -75,7 +75,9 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
         }
         for node in nodes
     }
-    able = [node for node in nodes if _is_able(node) and may_run_router(deployment, node)]
+    # A new pod can be placed on these now.
+    schedulable = [node for node in nodes if is_ready(node) and mapping(node.get("spec")).get("unschedulable") is not True]
+    able = [node for node in schedulable if may_run_router(deployment, node)]
     replicas = mapping(deployment.get("spec")).get("replicas")
     desired = min(replicas if isinstance(replicas, int) else 0, len(able))
     pending = [f"{len(running)} of {desired} routers are ready"] if desired > len(running) else []
@@ -100,8 +102,3 @@ def _is_unobserved(item: Mapping[str, Any]) -> bool:
     """Return whether an object has changed since its controller has reported its status."""
     generation, observed = mapping(item.get("metadata")).get("generation"), mapping(item.get("status")).get("observedGeneration")
     return isinstance(generation, int) and isinstance(observed, int) and observed < generation
-
-
-def _is_able(node: Mapping[str, Any]) -> bool:
-    """Return whether a new pod can be placed on a node now."""
-    return is_ready(node) and mapping(node.get("spec")).get("unschedulable") is not True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from html import unescape
 from typing import Any
@@ -273,11 +273,6 @@ def read_stream(text: Any) -> BootImages:
     metal = {name: entry["artifacts"].get("metal") or {} for name, entry in stream["architectures"].items()}
     bootable = {name: str(entry["release"]) for name, entry in metal.items() if "pxe" in entry.get("formats", {})}
     builds = sorted(set(bootable.values()))
-    return BootImages(str(stream["stream"]), sorted(bootable), builds, sorted(set(_os_image_streams(builds))))
-
-
-def _os_image_streams(builds: Iterable[str]) -> Iterator[str]:
     # The name of the stream does not show the operating system (rhcos-4.19, before that 4.18-9.4); the builds of its images do.
-    for build in builds:
-        if match := _OLD_BUILD.match(build) or _BUILD.match(build):
-            yield f"rhel-{match['major']}"
+    matches = (_OLD_BUILD.match(build) or _BUILD.match(build) for build in builds)
+    return BootImages(str(stream["stream"]), sorted(bootable), builds, sorted({f"rhel-{match['major']}" for match in matches if match}))

@@ -51,9 +51,9 @@ class Task:
 
 def summary(options: Options, task: Task) -> dict[str, Any]:
     """Print the summary of a run and the next commands. The result has no times, which differ each time."""
-    password, kubeconfig = (
-        place and kept_place(place, options["state_store"]) for place in (_existing(options["password_file"]), options["kubeconfig"])
-    )
+    # A cluster folder that was written from the running cluster has no password.
+    password_file = options["password_file"] if Path(options["password_file"]).expanduser().is_file() else ""
+    password, kubeconfig = (place and kept_place(place, options["state_store"]) for place in (password_file, options["kubeconfig"]))
     lines = [
         *cluster_lines(options["cluster"], options["state"]),
         "",
@@ -71,11 +71,6 @@ def summary(options: Options, task: Task) -> dict[str, Any]:
     if problems:
         return {**result, "failed": True, "msg": together("Not every device of the cluster is a Ready node", problems)}
     return result
-
-
-def _existing(path: str) -> str:
-    """Return a path, empty if it is no file: a cluster folder that was written from the running cluster has no password."""
-    return path if Path(path).expanduser().is_file() else ""
 
 
 def status(options: Options, task: Task) -> dict[str, Any]:

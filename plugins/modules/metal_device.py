@@ -196,12 +196,6 @@ from ..module_utils.frame.metal import MetalModule
 from ..module_utils.machines.device import DEVICE_OPTIONS, Device
 from ..module_utils.machines.operation import OPERATION_OPTIONS
 
-WAITS = Options(
-    {
-        **WAIT_OPTIONS.argument_spec,
-        "wait_timeout": {**WAIT_OPTIONS.argument_spec["wait_timeout"], "aliases": ["provisioning_wait_seconds"]},
-    }
-)
 # One device may be in any of several metros. The machines of a set have ``placement`` for that.
 OF_ONE = Options({**DEVICE_OPTIONS.argument_spec, "metro": {"type": "list", "elements": "str"}})
 OPTIONS = Options(
@@ -213,7 +207,7 @@ OPTIONS = Options(
         "force_delete": {"type": "bool", "default": False},
     },
     required_one_of=[["hostname", "id"]],
-).merge(OF_ONE, OPERATION_OPTIONS, STATE_OPTIONS, WAITS)
+).merge(OF_ONE, OPERATION_OPTIONS, STATE_OPTIONS, WAIT_OPTIONS.also_known_as(wait_timeout=["provisioning_wait_seconds"]))
 
 
 def main() -> None:

@@ -38,7 +38,6 @@ EXAMPLES = r"""
   equinix_metal.openshift.metal_device_info:
     tags: [openshift-cluster=demo.metal.test, openshift-role=worker]
     states: [active]
-  register: workers
 """
 
 RETURN = r"""

@@ -29,7 +29,6 @@ EXAMPLES = r"""
 - name: List the operating systems for a plan
   equinix_metal.openshift.metal_operating_system_info:
     plan: c3.small.x86
-  register: systems
 """
 
 RETURN = r"""

@@ -135,7 +135,9 @@ class DNSModule(ModuleFrame):
                 + ". Remove the alias, or choose another name."
             )
         hosted = client if isinstance(client, Route53Client) and self.params["create_zone"] else None
-        creates, deletes = _zone_changes(hosted, desired, plan.changes) if hosted else (False, False)
+        creates = bool(hosted and set_names and not hosted.exists())
+        # A zone that was created for the owner is deleted with its last record.
+        deletes = bool(hosted and not set_names and hosted.is_own() and not hosted.others(plan.changes))
         if hosted and creates and not self.check_mode:
             hosted.create()
         if plan.changes and not self.check_mode:
@@ -153,13 +155,6 @@ class DNSModule(ModuleFrame):
             foreign=[{"name": record.name, "values": record.values, "owner": record.owner} for record in plan.foreign],
             diff=shown(before, after, f"zone {self.params['zone']}"),
         )
-
-
-def _zone_changes(client: Route53Client, desired: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]]) -> tuple[bool, bool]:
-    """Return whether the zone is created, and whether it is deleted: if it was created for the owner, and no record is left in it."""
-    if any(record["values"] for record in desired):
-        return not client.exists(), False
-    return False, client.is_own() and not client.others(changes)
 
 
 class DNSWaitModule(ModuleFrame):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.errors import (
@@ -268,7 +269,7 @@ class ClusterLock:
         # A lock that is about to expire is not renewed: the request could arrive after another run has taken over.
         if held is None or not self._needed <= self._left() < held.lifetime * 2 / 3:
             return
-        renewed, began = held.renewed_at(self._store.now()), self._now()
+        renewed, began = replace(held, renewed=self._store.now()), self._now()
         try:
             if not self._store.renew(renewed, self.run.locked.tags):
                 self._lose("its lock object is gone")

@@ -26,7 +26,7 @@ import re
 import socket
 import uuid
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -133,9 +133,6 @@ class Lock:
         }
         fields = [f"openshift-lock-{name}={_one_line(values[name])}" for name in FIELDS if values[name]]
         return list(dict.fromkeys([*ownership, LOCK_TAG, f"{SCOPE_TAG}{scope}", *fields]))
-
-    def renewed_at(self, moment: float) -> Lock:
-        return replace(self, renewed=moment)
 
     def result(self) -> dict[str, Any]:
         return {

@@ -147,16 +147,12 @@ verified:
 """
 
 from ..module_utils.frame.base import ModuleFrame
-from ..module_utils.frame.installer import INSTALLER_OPTIONS, InstallerFiles
+from ..module_utils.frame.installer import INSTALLER_OPTIONS, ensure_installer
 
 
 def main() -> None:
     with ModuleFrame(INSTALLER_OPTIONS) as module:
-        files = InstallerFiles(module.params, check_mode=module.check_mode)
-        try:
-            files.ensure()
-        finally:
-            module.result.update(files.result)
+        ensure_installer(module)
 
 
 if __name__ == "__main__":

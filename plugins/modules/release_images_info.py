@@ -144,12 +144,12 @@ commands:
 """
 
 from ..module_utils.frame.base import ModuleFrame
-from ..module_utils.frame.release_images import IMAGES_OPTIONS, check
+from ..module_utils.frame.release_images import IMAGES_OPTIONS, read_images
 
 
 def main() -> None:
     with ModuleFrame(IMAGES_OPTIONS) as module:
-        module.result.update(check(module.params, with_components=module.params["components"]))
+        read_images(module)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ from ..release.versions import (
     read_checksums,
     read_pin,
 )
+from .base import ModuleFrame
 from .mirror import CHUNK, InstallerError, MirrorError, check_signature, chunks, get, installer_version
 
 INSTALLER_OPTIONS = Options(
@@ -85,6 +86,14 @@ class Release:
 
     version: str
     digest: str
+
+
+def ensure_installer(module: ModuleFrame) -> None:
+    files = InstallerFiles(module.params, check_mode=module.check_mode)
+    try:
+        files.ensure()
+    finally:
+        module.result.update(files.result)
 
 
 class InstallerFiles:

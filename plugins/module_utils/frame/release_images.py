@@ -28,6 +28,7 @@ from ..release.images import (
     sentences,
     tagged_image,
 )
+from .base import ModuleFrame
 
 RELEASE = "release image"
 AT_ONCE = 8
@@ -171,3 +172,7 @@ def _missing(registries: Registries, requested: Mapping[str, Image], sources: Se
         return [
             Missing(name, str(each), place.name, problem) for (name, each, place), problem in zip(asked, problems, strict=True) if problem
         ]
+
+
+def read_images(module: ModuleFrame) -> None:
+    module.result.update(check(module.params, with_components=module.params["components"]))

@@ -95,16 +95,6 @@ ATTRIBUTES = r"""
         - Storage layout with C(disks), C(raid) and C(filesystems), in the format of the API. For reserved hardware.
         - Only used during creation.
       type: dict
-    spot_instance:
-      description:
-        - Whether the device is a spot market device. Equinix Metal deletes it when other bids are higher.
-        - V(false) converts a spot market device to an on-demand device. The opposite is an error.
-      type: bool
-    spot_price_max:
-      description:
-        - Maximum price per hour of a spot market device in USD.
-        - Required with O(spot_instance=true). Only used during creation, and cannot be changed.
-      type: float
     public_ipv4_subnet_size:
       description: Prefix length of the public IPv4 network. Only used during creation. Use O(ip_addresses) instead.
       type: int

@@ -11,8 +11,7 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Returns the workers whose devices have a termination time in the next seconds, such as spot market devices after a higher bid, and the
-    limits of one drain of all their Nodes.
+  - Returns the workers whose devices have a termination time in the next seconds, and the limits of one drain of all their Nodes.
 positional: _input
 options:
   _input:
@@ -44,22 +43,22 @@ _value:
   type: dict
   contains:
     evictions:
-      description: The workers, the first to be deleted first, each with C(hostname), C(termination_time), C(seconds) and C(is_spot).
+      description: The workers, the first to be deleted first, each with C(hostname), C(termination_time) and C(seconds).
       type: list
       elements: dict
-      sample: [{hostname: spot-0.demo.metal.test, termination_time: "2026-11-21T09:02:00Z", seconds: 104, is_spot: true}]
+      sample: [{hostname: worker-0.demo.metal.test, termination_time: "2026-11-21T09:02:00Z", seconds: 104}]
     nodes:
       description: Names of their Nodes, or the host name in lower case of a device without a Node.
       type: list
       elements: str
-      sample: [spot-0.demo.metal.test]
+      sample: [worker-0.demo.metal.test]
     timeout: {description: "Seconds that a drain of all of them may take, until shortly before the last deletion.", type: int, sample: 94}
     grace_period: {description: "Seconds that a pod may have to end, until shortly before the first deletion.", type: int, sample: 94}
     lines:
       description: The workers as lines to print.
       type: list
       elements: str
-      sample: ["spot-0.demo.metal.test: the Metal API deletes its spot market device at 2026-11-21T09:02:00Z, in 104 s"]
+      sample: ["worker-0.demo.metal.test: the Metal API deletes its device at 2026-11-21T09:02:00Z, in 104 s"]
 """
 
 from collections.abc import Callable, Iterable, Mapping

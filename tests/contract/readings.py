@@ -60,7 +60,6 @@ READINGS: dict[str, dict[str, Any]] = {
     "metal_plan_info": OWN,
     "metal_port_info": {**OWN, "device_id": "{device1.id}"},
     "metal_project_info": OWN,
-    "metal_spot_price_info": OWN,
     "metal_ssh_key_info": OWN,
     "metal_vlan_info": OWN,
     "metal_vrf_info": OWN,

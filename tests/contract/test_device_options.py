@@ -30,8 +30,6 @@ AT_CREATION: dict[str, Any] = {
     "storage": {"disks": [{"device": "/dev/sda", "wipeTable": True}]},
     "no_ssh_keys": True,
     "ip_addresses": [{"address_family": 4, "public": False, "cidr": 28}, {"address_family": 6, "public": True}],
-    "spot_instance": True,
-    "spot_price_max": 5.5,
     "termination_time": ENDS,
 }
 CHANGED: dict[str, Any] = {
@@ -41,7 +39,6 @@ CHANGED: dict[str, Any] = {
     "locked": False,
     "always_pxe": False,
     "network_frozen": False,
-    "spot_instance": False,
     "termination_time": moment(60),
 }
 
@@ -139,7 +136,6 @@ def test_a_device_is_ordered_in_one_of_several_metros(kept: dict[str, Any], meta
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"spot_instance": True}, "only a spot instance can be converted"),
         ({"metro": "ny"}, "a device keeps its place"),
         ({"plan": "m3.large.x86"}, "plan is 'c3.small.x86', desired is 'm3.large.x86'"),
         ({"hardware_reservation_id": "7d0f1c52-2b0c-4f0a-9d55-0f5a6d1c8e11"}, "a device keeps its hardware"),

@@ -253,7 +253,6 @@ DELETERS = {
     "metal_ssh_key": ("id", "label", "key"),
     "metal_project": ("id", "name"),
     "metal_bgp_session": ("id",),
-    "metal_spot_market_request": ("id",),
     "metal_ip_assignment": ("id", "address"),
 }
 

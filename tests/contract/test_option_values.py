@@ -19,7 +19,6 @@ CALLS: dict[str, dict[str, Any]] = {
     "metal_ip_assignment": {"id": ID, "state": "absent"},
     "metal_ip_reservation": {"id": ID},
     "metal_port": {"id": ID},
-    "metal_spot_market_request": {"id": ID},
     "cluster_wait": {"kubeconfig": "/dev/null", "condition": "nodes_ready"},
     "dns_records": {"server": "127.0.0.1", "zone": "metal.test", "key_name": "a", "key_secret": "c2VjcmV0", "records": []},
     "dns_wait": {"server": "127.0.0.1", "records": []},

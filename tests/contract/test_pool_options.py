@@ -40,10 +40,8 @@ POOLS: dict[str, dict[str, Any]] = {
         "storage": {"disks": [{"device": "/dev/sda", "wipeTable": True}]},
         "network_frozen": True,
     },
-    "spot": {
+    "sized": {
         **COMMON,
-        "spot_instance": True,
-        "spot_price_max": 5.5,
         "no_ssh_keys": True,
         "public_ipv4_subnet_size": 31,
         "private_ipv4_subnet_size": 28,
@@ -143,7 +141,7 @@ def test_every_option_of_a_pool_is_in_the_body_of_its_order(
                 assert orders[pool]["metro"] == value[0]["metro"]
             elif name != "metro" or "placement" not in options:
                 assert orders[pool].get(name) == value, f"metal_{name} of pool {pool}"
-    assert "rack=7" not in orders["spot"]["tags"]
+    assert "rack=7" not in orders["sized"]["tags"]
 
     # What can be compared is: a second run finds no difference, and writes nothing.
     recorder.orders.clear()

@@ -49,7 +49,6 @@ READINGS: dict[str, Any] = {
     "facilities": {
         "facilities": [{"code": f"{code}1", "metro": {"code": code}, "features": features} for code, features in FEATURES.items()]
     },
-    "spot_prices": {"spot_prices": [{"metro": metro, "plan": plan, "price_per_hour": 0.2} for metro in ("da", "am") for plan in PLANS]},
     "private_blocks": {"ip_reservations": [{"network": "10.66.1.0", "cidr": 25}]},
     "mirror": {"content": f"{'0' * 64}  openshift-install-linux-4.20.33.tar.gz\n"},
     "signature": {"status": 200, "good": True, "found": "good, by key 0123456789ABCDEF on 2026-11-01"},

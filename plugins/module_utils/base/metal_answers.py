@@ -86,14 +86,12 @@ def _fields(kind: Callable[[Any], Any], names: str) -> dict[str, Callable[[Any],
 FIELDS: Mapping[str, Callable[[Any], Any]] = {
     **_fields(
         _text,
-        "id href hostname name slug code state type status metro_code network_type billing_cycle termination_time end_at created_at"
+        "id href hostname name slug code state type status metro_code network_type billing_cycle termination_time created_at"
         " updated_at requested_at network netmask gateway address mac label fingerprint gateway_address deployment_type md5 lifecycle_state"
         " ipxe_script_url line class country switch_name",
     ),
     **_fields(_only(str), "description details key body userdata use_case"),
-    **_fields(
-        number, "vxlan cidr asn local_asn max_prefix devices_min devices_max max_bid_price spot_price_max provisioning_percentage hour"
-    ),
+    **_fields(number, "vxlan cidr asn local_asn max_prefix spot_price_max provisioning_percentage hour"),
     **_fields(
         _only(bool),
         "locked always_pxe network_frozen spot_instance public management manageable global_ip bonded default_route"

@@ -77,8 +77,6 @@ DEVICE_OPTIONS = Options(
         "no_ssh_keys": {"type": "bool", "no_log": False},
         "features": {"type": "raw"},
         "storage": {"type": "dict"},
-        "spot_instance": {"type": "bool"},
-        "spot_price_max": {"type": "float"},
         "public_ipv4_subnet_size": {"type": "int"},
         "private_ipv4_subnet_size": {"type": "int"},
         "hardware_reservation_id": identifier("next-available", ""),
@@ -101,8 +99,6 @@ SENT_UNCHANGED = (
     "hardware_reservation_id",
     "userdata",
     "customdata",
-    "spot_instance",
-    "spot_price_max",
 )
 """Attributes sent with a create as they were given, and compared in another form."""
 
@@ -128,8 +124,6 @@ IMMUTABLE = {
     " with an operation_id that was not used before)",
     "hardware_reservation_id": f"a device keeps its hardware: {_ANOTHER}",
     "project_id": "a device keeps its project: set project_id to that one, or leave it out when id is set",
-    "spot_instance": f"only a spot instance can be converted to an on-demand one, not vice versa: {_ANOTHER}",
-    "spot_price_max": f"the API accepts it at creation only: {_ANOTHER}",
 }
 
 TOLERATED_ABSENCES = 2
@@ -205,7 +199,7 @@ def _port_result(port: Mapping[str, Any]) -> dict[str, Any]:
 
 def desired_attributes(params: Mapping[str, Any], ownership_tags: Sequence[str]) -> dict[str, Any]:
     """Return the given attributes in comparable form, without those that cannot be compared."""
-    as_given = ("plan", "operating_system", "hardware_reservation_id", "power_state", "spot_instance", "spot_price_max")
+    as_given = ("plan", "operating_system", "hardware_reservation_id", "power_state")
     desired: dict[str, Any] = {name: params.get(name) for name in (*COMPARED_UNCHANGED, *as_given)}
     desired["metro"] = _asked_metro(params)
     if params.get("tags") is not None:
@@ -227,9 +221,9 @@ def desired_attributes(params: Mapping[str, Any], ownership_tags: Sequence[str])
 def comparable_attributes(device: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
     """Return all comparable attributes of a device, in the form of its options: a plan given by its UUID is returned as UUID."""
     view: dict[str, Any] = {
-        **{name: device.get(name) for name in ("hostname", "billing_cycle", "spot_price_max")},
+        **{name: device.get(name) for name in ("hostname", "billing_cycle")},
         **{name: device.get(name) or "" for name in ("description", "ipxe_script_url")},
-        **{name: bool(device.get(name)) for name in ("locked", "always_pxe", "network_frozen", "spot_instance")},
+        **{name: bool(device.get(name)) for name in ("locked", "always_pxe", "network_frozen")},
         "metro": metro_code(device),
         # An answer may leave the project out.
         "project_id": reference(device.get("project")) or params.get("project_id"),
@@ -341,12 +335,6 @@ def option_problems(params: Mapping[str, Any]) -> list[str]:
         is_valid = features is None or (isinstance(features, list) and all(isinstance(name, str) for name in features))
     if not is_valid:
         problems.append("features must be a list of names, or a dictionary of names with the values required or preferred")
-    if params.get("spot_price_max") is not None and not params.get("spot_instance"):
-        problems.append("spot_price_max needs spot_instance=true")
-    if params.get("spot_instance") and not params.get("spot_price_max"):
-        problems.append("spot_instance=true needs spot_price_max, the maximum price per hour")
-    if params.get("spot_instance") and params.get("hardware_reservation_id"):
-        problems.append("spot_instance=true and hardware_reservation_id exclude each other: reserved hardware is not on the spot market")
     return problems
 
 
@@ -459,10 +447,8 @@ class Device(Resource):
 
         An answer may leave userdata out. The operating system can be changed as long as a reinstallation is pending.
         """
-        changeable = {"spot_instance"} if self.params.get("spot_instance") is False else set()
-        if self._operation and self._operation.kind == "reinstall" and not self._is_done(current):
-            changeable.add("operating_system")
-        self.immutable = {name: remedy for name, remedy in IMMUTABLE.items() if name not in changeable}
+        reinstalls = self._operation and self._operation.kind == "reinstall" and not self._is_done(current)
+        self.immutable = {name: remedy for name, remedy in IMMUTABLE.items() if not (reinstalls and name == "operating_system")}
         if self.params.get("userdata") is None or "userdata" in current:
             return current
         answer = self.client.read(f"devices/{current['id']}/userdata", doing=f"read the userdata of {self.title}")

@@ -1,6 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hardware reservations and spot market prices. The API can only move reserved hardware between projects."""
+"""Hardware reservations. The API can only move reserved hardware between projects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..base.argspec import PRESENT_OPTIONS, WAIT_OPTIONS, Options, identifier, identifiers
 from ..base.errors import CollectionError, NotFoundError
 from ..base.json_objects import mapping
-from ..base.metal_answers import number
 from . import attribute
 from .objects import DELETING_STATES, metro_code, plan_name, reference, state_of
 from .resource import Resource, matches
@@ -29,8 +28,6 @@ HARDWARE_RESERVATION_INFO_OPTIONS = Options(
         "provisionable": {"type": "bool"},
     }
 )
-
-SPOT_PRICE_OPTIONS = Options({"plan": {"type": "str"}, "metro": {"type": "str"}})
 
 
 def reserved_metro(reservation: Mapping[str, Any]) -> str | None:
@@ -113,18 +110,3 @@ def find_hardware_reservations(client: MetalClient, params: Mapping[str, Any]) -
     filters = {"id": params["ids"], "metro": params["metro"], "plan": params["plan"], "provisionable": params["provisionable"]}
     results = [result for result in map(HardwareReservation.result, listed) if matches(result, filters)]
     return {"hardware_reservations": sorted(results, key=lambda reservation: str(reservation["id"]))}
-
-
-def spot_prices(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``metal_spot_price_info`` returns: the cheapest first, without malformed prices."""
-    metro = params["metro"].lower() if params["metro"] else None
-    answer = client.read("market/spot/prices/metros", params={"metro": metro, "plan": params["plan"]}, doing="read the spot prices")
-    listed = answer.get("spot_market_prices")
-    prices = [
-        {"metro": code, "plan": plan, "price_per_hour": float(price)}
-        for code, plans in (listed.items() if isinstance(listed, Mapping) else ())
-        for plan, entry in (plans.items() if isinstance(plans, Mapping) else ())
-        if isinstance(entry, Mapping) and (price := number(entry.get("price"))) is not None
-    ]
-    chosen = [entry for entry in prices if metro in (None, entry["metro"]) and params["plan"] in (None, entry["plan"])]
-    return {"spot_prices": sorted(chosen, key=lambda each: (each["price_per_hour"], each["metro"], each["plan"]))}

@@ -62,7 +62,6 @@ CONTENTS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "metal gateway": ("metal-gateways", "metal_gateways", {}),
     "VRF": ("vrfs", "vrfs", {}),
     "hardware reservation": ("hardware-reservations", "hardware_reservations", {}),
-    "spot market request": ("spot-market-requests", "spot_market_requests", {}),
     "SSH key": ("ssh-keys", "ssh_keys", {}),
 }
 """What a project can have, by kind: path below the project, name of the list in the answer, and parameters."""

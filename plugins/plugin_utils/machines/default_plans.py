@@ -119,8 +119,8 @@ def default_plans(
                     ordered.update(_places(machine)[:1])
             elif own := str(existing.get(name, {}).get("plan") or ""):
                 plans[name] = _chosen(own)
-            elif machine.get("hardware_reservation_id") or machine.get("spot_instance"):
-                plans[name] = {"plan_problem": "a host with metal_hardware_reservation_id or metal_spot_instance has no default plan"}
+            elif machine.get("hardware_reservation_id"):
+                plans[name] = {"plan_problem": "a host with metal_hardware_reservation_id has no default plan"}
             else:
                 as_control_plane = group == "bootstrap" or (reused and reused in (name, machine.get("inventory_hostname")))
                 key = _pool_of(machine, SHARED if as_control_plane else group, load_balancer_operating_system)

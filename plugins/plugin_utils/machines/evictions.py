@@ -1,9 +1,6 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Workers that the Metal API deletes soon, and how much time is left to drain their Nodes.
-
-A spot market device gets a termination time 120 s ahead when the market price exceeds its bid (vendor's docs); any device can have one.
-"""
+"""Workers that the Metal API deletes soon, at their termination time, and how much time is left to drain their Nodes."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ def evictions(
         left = int((end - now).total_seconds())
         if left <= within:
             eviction = {"hostname": str(device["hostname"]), "termination_time": str(device["termination_time"])}
-            pending.append({**eviction, "seconds": max(left, 0), "is_spot": bool(device.get("spot_instance"))})
+            pending.append({**eviction, "seconds": max(left, 0)})
     pending.sort(key=lambda eviction: (eviction["seconds"], eviction["hostname"]))
     times = [max(eviction["seconds"] - MARGIN, 1) for eviction in pending]
     return {
@@ -45,8 +42,7 @@ def evictions(
         "timeout": max(times, default=0),
         "grace_period": min(times, default=0),
         "lines": [
-            f"{eviction['hostname']}: the Metal API deletes its {'spot market ' if eviction['is_spot'] else ''}device at"
-            f" {eviction['termination_time']}, in {eviction['seconds']} s"
+            f"{eviction['hostname']}: the Metal API deletes its device at {eviction['termination_time']}, in {eviction['seconds']} s"
             for eviction in pending
         ],
     }

@@ -13,7 +13,6 @@ from ..plan.step import total
 from ..plan.world import Offer
 from .context import Context
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if
-from .spot import bid_of, is_spot, prices_of
 
 Answer = TypeVar("Answer")
 
@@ -117,32 +116,20 @@ def price(context: Context) -> Finding:
         return not_checkable("the Metal API did not report all prices")
     reserved = len([machine for machine in context.machines_to_order if machine.get("hardware_reservation_id")])
     contract = f"; plus the contract price of {counted(reserved, 'reserved machine')}" if reserved else ""
-    return passed(f"{costs['price_per_hour']:.2f} US dollars per hour{_bids(context)}{contract}")
-
-
-def _bids(context: Context) -> str:
-    """Return what spot market devices cost at most, as the end of a sentence."""
-    bids = [bid_of(machine) or 0.0 for machine in context.machines_to_order if is_spot(machine)]
-    if not bids:
-        return ""
-    return f", with {counted(len(bids), 'spot market device')} at the market price; their bids are {sum(bids):.2f} US dollars per hour"
+    return passed(f"{costs['price_per_hour']:.2f} US dollars per hour{contract}")
 
 
 def offers(context: Context) -> dict[str, Offer]:
     """Return what each machine to order will be, by host name. A machine without capacity has its first alternative."""
     chosen = _read(context.choose_places)
-    market = _read(lambda: prices_of(context.read("spot_prices", "spot_prices")))
     listed = _read(lambda: context.plans)
     places = chosen[0] if chosen else {}
     prices = {}
     for machine in context.machines_to_order:
         alternatives = context.places_of(machine)
         place = places.get(machine["hostname"]) or (alternatives[0] if alternatives else Place(metro="", plan=""))
-        if machine.get("hardware_reservation_id"):
-            price: Any = 0.0
-        else:
-            price = (market or {}).get(place) if is_spot(machine) else ((listed or {}).get(place.plan) or {}).get("price_per_hour")
         is_reserved = bool(machine.get("hardware_reservation_id"))
+        price = 0.0 if is_reserved else ((listed or {}).get(place.plan) or {}).get("price_per_hour")
         prices[machine["hostname"]] = Offer(place.plan, place.metro, float(price) if isinstance(price, (int, float)) else None, is_reserved)
     return prices
 

@@ -32,7 +32,6 @@ from . import (
     publishing,
     services,
     settings,
-    spot,
     vlan,
 )
 from .context import Context
@@ -322,7 +321,7 @@ CHECKS: Mapping[str, Check] = {
     ),
     "plain network": Check(
         plain_network.plain_network,
-        expected="no setting that needs VLANs, private or elastic addresses, BGP, a spot market, or boot scripts or images over HTTPS,"
+        expected="no setting that needs VLANs, private or elastic addresses, BGP, or boot scripts or images over HTTPS,"
         " in metros without them, such as a rack of your own",
         advice="change these settings as the finding says; docs/your-own-rack.md lists what a rack of your own does not have",
     ),
@@ -350,12 +349,6 @@ CHECKS: Mapping[str, Check] = {
         " refuses an order without",
         advice="add an SSH key to the project with the module metal_ssh_key, or set metal_no_ssh_keys to true; neither changes who can log"
         " in to the nodes, which openshift_ssh_public_key sets",
-    ),
-    "spot market devices": Check(
-        spot.devices,
-        expected="metal_spot_instance only for workers, with a bid (metal_spot_price_max) of at least the current market price",
-        advice="unset metal_spot_instance for machines other than workers; raise metal_spot_price_max of the pool, choose another plan or"
-        " metro, or keep some workers on demand",
     ),
     "capacity": Check(
         capacity.capacity,

@@ -14,7 +14,11 @@ from ...module_utils.metal.ip_reservation import unusable
 from ..machines.default_plans import IPXE
 from .context import Context, Machine
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed, passed_if, warning
-from .spot import is_true
+
+
+def is_true(value: Any) -> bool:
+    """Return the value of a boolean option as modules parse it."""
+    return str(value).lower() in ("true", "yes", "on", "1", "y", "t", "1.0")
 
 
 def addresses(context: Context) -> Finding:

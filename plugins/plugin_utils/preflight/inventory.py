@@ -26,8 +26,6 @@ INHERITED = (
     "boot_profile",
     "operating_system",
     "hardware_reservation_id",
-    "spot_instance",
-    "spot_price_max",
     *AT_CREATION_ONLY,
 )
 """Options that a device keeps when it is reinstalled as a worker."""

@@ -10,7 +10,6 @@ from typing import Any
 from ..settings.networks import ip_families
 from .context import Context
 from .findings import Finding, failed, listed, passed, warning
-from .spot import is_spot
 
 FEATURES = frozenset({"backend_transfer", "layer_2", "global_ipv4"})
 """Features of a facility's network (vendor's OpenAPI text). A plain network has none of them."""
@@ -35,8 +34,6 @@ def _needs(context: Context) -> Iterator[str]:
         yield "openshift_service_networks has IPv6 and devices have no IPv6 address: use IPv4 alone"
     if context.settings.get("metallb"):
         yield "openshift_metallb announces addresses by BGP: leave it unset"
-    if any(is_spot(machine) for machine in context.machines_to_order):
-        yield "metal_spot_instance needs a spot market: leave it unset"
     if any(machine.get("ip_addresses") for machine in context.machines_to_order):
         yield "metal_ip_addresses requests private addresses, and each device has one public IPv4 address: leave it unset"
     for files, url, remedy in _firmware_downloads(context):
@@ -61,7 +58,7 @@ def depends_on(context: Context) -> bool:
 def plain_network(context: Context) -> Finding:
     """Refuse what a plain network does not have before the run has created anything."""
     if not depends_on(context) or not context.machines_to_order:
-        return passed("no setting needs VLANs, private or elastic addresses, BGP, a spot market or HTTPS of the firmware")
+        return passed("no setting needs VLANs, private or elastic addresses, BGP or HTTPS of the firmware")
     facilities = (context.readings.get("facilities") or {}).get("facilities")
     # A Metal API without facilities reports nothing about its networks: the real one has removed them in 2026.
     plain = sorted({code for host in facilities or [] if (code := _plain_metro(host)) in context.metros()})

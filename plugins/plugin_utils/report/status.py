@@ -265,12 +265,9 @@ class Joined:
         if desired is not None:
             yield from self._different(device, desired)
         if device.get("termination_time"):
-            is_spot = device.get("spot_instance")
             yield self._finding(
-                f"the Metal API deletes its {'spot market ' if is_spot else ''}device at {device['termination_time']}",
-                "run playbooks/evictions.yml, which drains it, and scale.yml when the device is gone"
-                if is_spot
-                else "remove termination_time with equinix_metal.openshift.metal_device if the machine is to stay",
+                f"the Metal API deletes its device at {device['termination_time']}",
+                "remove termination_time with equinix_metal.openshift.metal_device if the machine is to stay",
             )
 
     def _unwanted(self, state: str) -> Finding:

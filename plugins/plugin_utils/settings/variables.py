@@ -17,8 +17,9 @@ REFUSED_DEVICE_OPTIONS: Mapping[str, str] = {
     "ipxe_script_url": "the role boot_files publishes the iPXE script and sets its address: use openshift_publish",
     "always_pxe": "a node that always boots over the network would be installed again at each reboot",
     "power_state": "nodes are switched off and on by playbooks/stop.yml and playbooks/start.yml",
+    **dict.fromkeys(("spot_instance", "spot_price_max"), "there is no spot market any more"),
 }
-"""Options of ``metal_device_set`` for one machine that no variable of a host sets, each with the reason. Preflight refuses them."""
+"""Attributes of devices that no variable of a host sets, each with the reason. Preflight refuses them."""
 
 HOST_DEVICE_OPTIONS = tuple(name for name in MACHINE_OPTIONS if name not in {"hostname", *REFUSED_DEVICE_OPTIONS})
 """Options of ``metal_device_set`` that hosts set as variables with ``metal_`` before them. The module documents them."""

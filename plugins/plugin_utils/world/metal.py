@@ -28,12 +28,7 @@ from ...module_utils.machines.device import DEVICE_INFO_OPTIONS, comparable_attr
 from ...module_utils.metal import catalogue as metal_catalogue
 from ...module_utils.metal.bgp import BGP_INFO_OPTIONS, find_bgp
 from ...module_utils.metal.gateway import GATEWAY_INFO_OPTIONS, find_gateways
-from ...module_utils.metal.hardware_reservation import (
-    HARDWARE_RESERVATION_INFO_OPTIONS,
-    SPOT_PRICE_OPTIONS,
-    find_hardware_reservations,
-    spot_prices,
-)
+from ...module_utils.metal.hardware_reservation import HARDWARE_RESERVATION_INFO_OPTIONS, find_hardware_reservations
 from ...module_utils.metal.ip_reservation import IP_RESERVATION_INFO_OPTIONS, find_ip_reservations
 from ...module_utils.metal.project import PROJECT_INFO_OPTIONS, find_projects
 from ...module_utils.metal.ssh_key import SSH_KEY_INFO_OPTIONS, find_ssh_keys
@@ -42,7 +37,6 @@ from ..preflight import plain_network
 from ..preflight.context import Context
 from ..preflight.devices import given_blocks, orders_all_keys
 from ..preflight.load_balancer import needs_bgp
-from ..preflight.spot import is_spot
 from ..settings.vlan import gateway_kind
 from .controller import metadata
 
@@ -106,8 +100,6 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Reading]:
             requests["ssh_keys"] = pool.submit(read, _ssh_keys, SSH_KEY_INFO_OPTIONS)
         if plain_network.depends_on(Context(settings, readings)):
             requests["facilities"] = pool.submit(read, _facilities, Options())
-        if any(is_spot(machine) for machine in pending):
-            requests["spot_prices"] = pool.submit(read, spot_prices, SPOT_PRICE_OPTIONS)
     readings |= {name: answer.result() for name, answer in requests.items()}
     if "plans" in readings["plans"] and "metros" in readings["metros"]:
         readings["capacity"] = read(_capacity, Options(), servers=Context(settings, readings).capacity_questions())

@@ -175,8 +175,6 @@ def test_data_is_compared_by_its_digest() -> None:
         ({**NEW, "features": {"tpm": "wanted"}}, ["features must be a list"]),
         ({**NEW, "features": "tpm"}, ["features must be a list"]),
         ({**NEW, "features": [7]}, ["features must be a list"]),
-        ({**NEW, "spot_price_max": 1.5}, ["spot_instance=true"]),
-        ({**NEW, "spot_price_max": 1.5, "spot_instance": True}, []),
         ({**NEW, "operation": "rescue"}, ["an existing device"]),
     ],
 )

@@ -35,7 +35,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "metal_ip_reservation": {"details": "a"},
     "metal_port": {"device_id": ID, "name": "bond0"},
     "metal_project": {"name": "a"},
-    "metal_spot_market_request": {"metro": "da", "instance_parameters": {"plan": "a"}},
     "metal_ssh_key": {"label": "a"},
     "metal_vlan": {"vxlan": 5},
     "metal_vrf": {"name": "a"},

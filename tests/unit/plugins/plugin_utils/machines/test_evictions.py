@@ -20,7 +20,6 @@ def device(name: str, end: str | None, role: str = "worker", **more: Any) -> dic
         "state": "active",
         "tags": [f"openshift-role={role}"],
         "created_at": "2026-11-20T09:00:00Z",
-        "spot_instance": True,
         **more,
     }
 
@@ -29,7 +28,7 @@ def test_workers_are_listed_in_the_order_of_their_end() -> None:
     found = evictions(
         [
             device("late", "2026-11-21T09:02:00Z"),
-            device("soon", "2026-11-21T09:01:00", spot_instance=False),
+            device("soon", "2026-11-21T09:01:00"),
             device("next-day", "2026-11-22T09:00:00Z"),
             device("staying", None),
             device("malformed", "soon"),
@@ -44,7 +43,7 @@ def test_workers_are_listed_in_the_order_of_their_end() -> None:
     assert (found["grace_period"], found["timeout"]) == (60 - MARGIN, 120 - MARGIN)
     assert found["lines"] == [
         "soon: the Metal API deletes its device at 2026-11-21T09:01:00, in 60 s",
-        "late: the Metal API deletes its spot market device at 2026-11-21T09:02:00Z, in 120 s",
+        "late: the Metal API deletes its device at 2026-11-21T09:02:00Z, in 120 s",
     ]
 
 
@@ -56,6 +55,6 @@ def test_a_worker_whose_end_is_here_is_still_drained(end: str) -> None:
 
 
 def test_the_node_of_a_renamed_device_is_drained() -> None:
-    nodes = [{"name": "spot-0", "device_id": "id-box"}, {"name": "spot-1", "device_id": "id-Spot-1"}]
-    found = evictions([device("box", "2026-11-21T09:01:00Z"), device("Spot-1", "2026-11-21T09:02:00Z")], nodes, now=NOW, within=300)
-    assert found["nodes"] == ["spot-0", "spot-1"]
+    nodes = [{"name": "worker-0", "device_id": "id-box"}, {"name": "worker-1", "device_id": "id-Worker-1"}]
+    found = evictions([device("box", "2026-11-21T09:01:00Z"), device("Worker-1", "2026-11-21T09:02:00Z")], nodes, now=NOW, within=300)
+    assert found["nodes"] == ["worker-0", "worker-1"]

@@ -1,9 +1,0 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# SPDX-License-Identifier: GPL-3.0-or-later
-"""Display the progress of metal_spot_market_request while it waits."""
-
-from ..plugin_utils.actions.progress import ProgressAction
-
-
-class ActionModule(ProgressAction):
-    """Displays what is pending."""

@@ -54,13 +54,13 @@ NOT_SHOWN = ("name", "when", "register", "vars", "failed_when", "changed_when", 
 SECRET_FILES = re.compile(
     r"bearer|(?:bootstrap|master|worker)(?:-pointer)?\.ign|auth/|kubeconfig|\.key\b|object-storage\.json|ansible\.builtin\.password"
 )
-SOURCES = re.compile(rf"lookup\(.*(?:{SECRET_FILES.pattern})|equinix_metal\.openshift\.manifests\b", re.DOTALL)
+SOURCES = re.compile(rf"lookup\(.*(?:{SECRET_FILES.pattern})|rule\('ignition\.user_manifests'", re.DOTALL)
 NAMES_ALONE = re.compile(r"\w+\s*\|\s*map\(attribute='name'\)")
 HARMLESS = re.compile(r"\|\s*hash\([^)]*\)\s*(?:\}\}|$)|\|\s*equinix_metal\.openshift\.(?:redact\b|rule\('ignition\.installer_log')")
 PUBLIC = {
     "__ignition_other_streams": "names of streams, of an install-config that has more",
     "__state_store_problem": "says whether the password is set",
-    "__validate_input": "read by the lookup and the filter preflight, which return no secret",
+    "__validate_input": "read by the lookup preflight and the rule preflight.report, which return no secret",
 }
 """Variables that are made of secrets and show none, each with the reason."""
 OURS = "equinix_metal.openshift."

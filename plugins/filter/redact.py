@@ -15,7 +15,7 @@ description:
     printed although the task has C(no_log).
   - A known secret is found everywhere, also quoted, escaped or in base64. Other secrets are found by their key (C(password),
     C(pullSecret)), or by their form (a private key, user and password in an address).
-  - In a text, control characters are escaped, see P(equinix_metal.openshift.printable#filter); line ends stay.
+  - In a text, control characters, ANSI escape sequences and invisible formatting are escaped; line ends stay.
 positional: _input
 options:
   _input:

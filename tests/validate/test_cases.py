@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
-from ansible_collections.equinix_metal.openshift.plugins.filter.preflight import preflight
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.default_plans import Offer, default_plans
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.checks import CHECKS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.planning import plan_of
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import with_default_plans
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.preflight import report as report_of
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.controller import read_manifests
 from tests.validate.cases import GROUPS, TABLE, Case, read
 from tests.validate.page import PAGE, page
@@ -98,7 +98,7 @@ def planned(machines: dict[str, Any], readings: dict[str, Any]) -> dict[str, Any
 
 
 def report(case: Case, **settings: Any) -> dict[str, Any]:
-    return preflight(*read_world(case, **settings))
+    return report_of(*read_world(case, **settings))
 
 
 def read_world(case: Case, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:

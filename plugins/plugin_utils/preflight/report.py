@@ -24,6 +24,9 @@ SUMMARY_WORDS = {"warning": "with a warning"}
 def judge(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the report: ``checks`` with failures last, counts, prices in US dollars, the plan of the playbook, and all in one line.
 
+    A check has ``verdict`` (``passed``, ``warning``, ``failed``, or ``not checkable`` with the reason in ``found``), ``expected``,
+    ``advice``, and ``is_notable``: it is printed although it passed. ``price_of_the_run`` is an estimate; ``price_per_month`` is that of
+    730 hours of the machines that remain. Prices are None if unknown, ``plan`` is None without a ``playbook``.
     For ``settings`` and ``readings`` see :class:`Context`.
     """
     context = Context(settings, readings)

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import Any
@@ -12,6 +14,8 @@ from typing import Any
 from ansible import constants
 
 from ...module_utils.base.errors import CollectionError
+from ...module_utils.cluster.devices import devices_by_role
+from ...module_utils.nodes.addresses import MACHINE_NETWORKS, api_addresses, reachable_addresses
 from ..cluster_folder import folders
 from ..cluster_folder.kubeconfig import kubeconfig_text
 from ..settings.file_text import file_text as text_of
@@ -24,6 +28,7 @@ __all__ = [
     "is_private_file",
     "kubeconfig_text",
     "run_directory",
+    "state",
 ]
 
 INSTALLERS = "equinix_metal.openshift/installers"
@@ -85,3 +90,38 @@ def is_private_file(path: str, text: str) -> bool:
         return S_ISREG(state.st_mode) and S_IMODE(state.st_mode) == MODE and file.read_text(encoding="utf-8").rstrip() == str(text).rstrip()
     except (OSError, ValueError):
         return False
+
+
+def state(directory: str, devices: Iterable[Mapping[str, Any]] = (), network: str = "layer3") -> dict[str, Any]:
+    """Return the state of a cluster, from its folder and its devices as ``metal_device_info`` returns them.
+
+    ``begun``: whether an installation was started in the folder; ``adopted``: whether the cluster was installed by other means.
+    ``addresses``: by role, at which the controller reaches each device; ``api_addresses``: at which it reaches the API of the control
+    plane, see ``nodes/addresses``. Raises CollectionError for an unreadable metadata.json or an unknown machine network.
+    """
+    if network not in MACHINE_NETWORKS:
+        raise CollectionError(f"network has to be one of {', '.join(MACHINE_NETWORKS)}, not {network}")
+    folder = Path(directory).expanduser()
+    metadata = _metadata(folder / "ignition" / "metadata.json")
+    by_role = devices_by_role(devices)
+    return {
+        "bootstrap_complete": (folder / "kubeconfig").is_file(),
+        "begun": (folder / "project").is_file(),
+        "adopted": (folder / "adopted").is_file(),
+        "infra_id": metadata.get("infraID", ""),
+        "cluster_id": metadata.get("clusterID", ""),
+        "devices": by_role,
+        "addresses": {role: reachable_addresses(members, network) for role, members in by_role.items()},
+        "api_addresses": api_addresses(by_role, network),
+        "bootstrap_api_addresses": api_addresses(by_role, network, bootstrap=True),
+    }
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    try:
+        metadata = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as problem:
+        raise CollectionError(f"cannot read {path}: {problem}") from problem
+    return metadata if isinstance(metadata, dict) else {}

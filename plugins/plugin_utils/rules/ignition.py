@@ -22,6 +22,7 @@ from ..manifests.cluster_manifests import cluster_manifests as manifests
 from ..manifests.images import manifest_images
 from ..manifests.node_firewall import with_bootstrap_firewall
 from ..manifests.node_network import with_bootstrap_network
+from ..manifests.user_manifests import user_manifests
 from ..programs import installer_log as log
 
 try:
@@ -41,6 +42,7 @@ __all__ = [
     "manifests",
     "mirror_url",
     "render_install_config",
+    "user_manifests",
 ]
 
 

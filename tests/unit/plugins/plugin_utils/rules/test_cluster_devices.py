@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.cluster_state import cluster_state
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records, zone_lines
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import removal_plan as bootstrap_removal
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import state as cluster_state
 
 CLUSTER = "demo.metal.test"
 RENDERED = json.loads((Path(__file__).parent / "cluster_files.json").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def test_the_state_sorts_devices_and_addresses_by_role(tmp_path: Path) -> None:
     assert state["api_addresses"] == ["192.0.2.13", "192.0.2.12", "192.0.2.11"]
     assert state["bootstrap_api_addresses"] == [*state["api_addresses"], "192.0.2.9"]
     assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (False, "", "")
-    with pytest.raises(AnsibleFilterError, match="network has to be one of layer3"):
+    with pytest.raises(CollectionError, match="network has to be one of layer3"):
         cluster_state(str(tmp_path), [], "flat")
 
 
@@ -65,7 +65,7 @@ def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
     state = cluster_state(str(tmp_path))
     assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (True, "demo-x7k2p", "u")
     metadata.write_text("{", encoding="utf-8")
-    with pytest.raises(AnsibleFilterError, match=r"cannot read .*metadata\.json"):
+    with pytest.raises(CollectionError, match=r"cannot read .*metadata\.json"):
         cluster_state(str(tmp_path))
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from ansible.errors import AnsibleFilterError
-
-from ansible_collections.equinix_metal.openshift.plugins.filter.joining_machines import joining_machines
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import joining as joining_machines
 
 
 def device(name: str, **more: Any) -> dict[str, Any]:
@@ -48,12 +45,6 @@ def test_a_device_that_is_being_deleted_makes_its_replacement_no_second_one() ->
         assert [(each["name"], each["created_at"][:7]) for each in machines] == [("worker-0", "2026-08"), ("worker-1", "2026-08")]
     # Of two that stay it is the module that says so.
     assert len(joining_machines([new, device("worker-0", state="active")])) == 2
-
-
-@pytest.mark.parametrize("devices", ["worker-0", ["worker-0"], [{"hostname": "worker-0"}], 3])
-def test_something_else_is_told(devices: Any) -> None:
-    with pytest.raises(AnsibleFilterError, match="as metal_device_info returns them"):
-        joining_machines(devices)
 
 
 def test_labels_are_those_that_a_kubelet_may_not_set() -> None:

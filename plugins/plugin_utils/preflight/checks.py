@@ -272,11 +272,6 @@ CHECKS: Mapping[str, Check] = {
         advice="create the cluster's own zone and set all three variables, or none of openshift_dns_parent_zone and"
         " openshift_dns_name_servers, since other clusters in the zone would lose their names with the delegation",
     ),
-    "DNS TTL": Check(
-        names.ttl,
-        expected="a TTL that the DNS provider accepts",
-        advice="set openshift_dns_ttl to one of these values",
-    ),
     "DNS record sizes": Check(
         names.record_sizes,
         expected="no record of the cluster has more values than the DNS provider accepts",
@@ -412,11 +407,6 @@ CHECKS: Mapping[str, Check] = {
         " CatalogSource openshift_operator_catalog",
         advice="correct openshift_manifests and openshift_operator_catalog",
     ),
-    "installer architecture": Check(
-        mirror.installer_architecture,
-        expected="an openshift-install that runs on the controller",
-        advice="run the playbook on a computer of that architecture",
-    ),
     "openshift_installer": Check(
         mirror.own_installer,
         expected="an openshift-install that runs on the controller, of the version openshift_version if that is set",
@@ -441,11 +431,6 @@ CHECKS: Mapping[str, Check] = {
         expected="the libraries of requirements.txt, for the Python that runs modules on this computer",
         advice="install requirements.txt for that Python, or set ansible_python_interpreter of localhost to the one that runs the playbook,"
         ' "{{ ansible_playbook_python }}"',
-    ),
-    "disk space": Check(
-        controller.disk_space,
-        expected="3 gigabytes free on the file system of the cluster folder",
-        advice="free disk space, or set openshift_directory to a folder on another disk",
     ),
     "cluster folder": Check(
         controller.directory,

@@ -23,16 +23,6 @@ def libraries(context: Context) -> Finding:
     return passed_if(not missing, f"{interpreter} has no {listed(missing)}" if missing else f"{interpreter} has them")
 
 
-def disk_space(context: Context) -> Finding:
-    free = (context.readings.get("controller") or {}).get("free_bytes")
-    if free is None:
-        return not_checkable("the free space of the folder cannot be read")
-    if context.is_bootstrapped:
-        return passed(f"{int(free) / 1e9:.1f} GB; openshift-install was downloaded before")
-    observed, needed = f"{int(free) / 1e9:.1f} GB at {context.text('directory')}", float(context.settings["disk_needed"])
-    return passed(observed) if int(free) >= needed * 1e9 else failed(f"{observed}, {needed:g} GB required")
-
-
 def directory(context: Context) -> Finding:
     controller = context.readings.get("controller") or {}
     if controller.get("msg"):

@@ -12,7 +12,6 @@ from ...module_utils.release.versions import (
     Archive,
     archives_in,
     channel_problem,
-    go_name,
     is_release,
     kernel_name,
 )
@@ -81,25 +80,6 @@ def own_installer(context: Context) -> Finding:
     observed = f"{installer['version']}, of a release for {installer.get('architecture') or 'an unknown architecture'}"
     # The release of a channel is unknown: the mirror is not read.
     return passed_if(version in {"", installer["version"]} or not is_release(version), observed)
-
-
-def installer_architecture(context: Context) -> Finding:
-    if context.text("installer"):
-        installer = context.readings.get("installer") or {}
-        return passed("openshift_installer runs") if installer.get("version") else not_checkable("openshift_installer did not run")
-    here = str((context.readings.get("controller") or {}).get("architecture") or "")
-    architecture = context.release_architecture
-    if not here:
-        return not_checkable("the architecture of the controller is unknown")
-    here = kernel_name(here)
-    own = any(archive.architecture == go_name(here) for archive in _archives(context))
-    # A multi release has an installer for each architecture; other releases may also have one for other controllers.
-    if own or architecture in {here, MULTI} or (context.is_okd and here == "x86_64"):
-        return passed(here)
-    return not_checkable(
-        f"the release is for {architecture}, the controller is {here}: its openshift-install may not run on the controller",
-        "if it does not run, run the playbook on a computer of that architecture",
-    )
 
 
 def release_architecture(context: Context) -> Finding:

@@ -19,14 +19,10 @@ UPDATE_ADVICE = {
 """What to do, by the response code of the server."""
 REQUIRED: Mapping[str, Sequence[str]] = {"rfc2136": ("server", "key_name", "key_secret"), "route53": (), "octodns": ()}
 """Variables that a provider needs."""
-GREATEST_TTL = 2**31 - 1
-"""RFC 2181, 8; Route 53 has the same limit."""
 GREATEST_RECORDS: Mapping[str, int] = {"route53": 400}
 """Values of one record that a provider accepts (Route 53: quotas on records)."""
 BIND_RECORDS = 100
 """BIND's default of ``max-records-per-type`` (since 9.18.28). It refuses an update with more by SERVFAIL."""
-SERVICE_TTLS: Mapping[str, tuple[int, int]] = {"cloudflare": (60, 86400)}
-"""The TTLs that a service accepts, from its documentation."""
 
 
 def _settings_of(context: Context, provider: str) -> Mapping[str, Any]:
@@ -76,18 +72,6 @@ def delegation(context: Context) -> Finding:
     observed = f"{zone or 'no zone'} in {parent or 'no parent zone'} to {', '.join(map(str, servers)) or default}"
     complete = bool(parent and (servers or creates)) and context.text("dns_provider") != "none"
     return passed_if(complete and zone == context.cluster and zone != parent and is_in_zone(zone, parent), observed)
-
-
-def ttl(context: Context) -> Finding:
-    """Return whether the provider accepts the TTL. Of services of octoDNS only what their documentation says is known here."""
-    provider, chosen = context.text("dns_provider"), context.text("dns_ttl") or "60"
-    if not chosen.isdecimal():
-        return not_checkable("not checked: openshift_dns_ttl is no number")
-    if provider == "none":
-        return passed("none: the TTL of records that are created by hand is not known")
-    service = str(_settings_of(context, provider).get("service", "")) if provider == "octodns" else ""
-    least, greatest = SERVICE_TTLS.get(service, (0 if provider == "rfc2136" else 1, GREATEST_TTL))
-    return passed_if(least <= int(chosen) <= greatest, f"{chosen} s; {service or provider} accepts {least} to {greatest} s")
 
 
 def record_sizes(context: Context) -> Finding:

@@ -99,10 +99,10 @@ def read_manifests(paths: Any) -> dict[str, Any]:
 
 
 def read_folder(path: str) -> dict[str, Any]:
-    """Return ``free_bytes``, ``writable``, ``mode``, ``project`` and ``metadata`` of the cluster folder, and whether boot files are
+    """Return ``writable``, ``mode``, ``project`` and ``metadata`` of the cluster folder, and whether boot files are
     published from it (``publishes``).
 
-    If the folder does not exist, ``mode`` is None, and ``free_bytes`` and ``writable`` are those of its nearest parent. A path that cannot
+    If the folder does not exist, ``mode`` is None, and ``writable`` is that of its nearest parent. A path that cannot
     be a folder has only ``msg``.
     """
     try:
@@ -112,7 +112,6 @@ def read_folder(path: str) -> dict[str, Any]:
         # A name that is too long, or the home of an unknown user.
         return {"msg": f"{path}: {getattr(problem, 'strerror', None) or problem}"}
     return {
-        "free_bytes": shutil.disk_usage(nearest).free,
         "mode": f"{stat.S_IMODE(directory.stat().st_mode):04o}" if directory.is_dir() else None,
         "writable": os.access(nearest, os.W_OK | os.X_OK),
         "project": _text(directory / "project"),

@@ -15,7 +15,7 @@ description:
   - O(kind=status) compares inventory, devices, DNS records and cluster. It prints every finding with the next step, and the plan that would
     bring the cluster to the inventory. It writes to no API and acquires no lock. An API that does not answer is a finding and no error, and
     what only this API returns is not compared.
-  - O(kind=run) writes an HTML page with phases and devices on a time axis, notices, API calls, changes and price, which
+  - O(kind=run) writes an HTML page with phases and devices on a time axis, notices, changes and price, which
     M(equinix_metal.openshift.phase) and other tasks of the run have recorded, and deletes the record. The page contains no secrets. If it
     cannot be written, the module warns.
   - O(kind=failure) without O(report), in a C(rescue), prints and returns which task failed, on which object and why. With O(report), as the

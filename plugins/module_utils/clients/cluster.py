@@ -29,7 +29,6 @@ from ..base.errors import AnyError, ClusterConflictError, ClusterRefusedError, C
 from ..base.json_objects import mapping, mappings
 from ..base.kubernetes_objects import CERTIFICATE_REQUESTS, CLUSTER_OPERATORS, ETCD, FIELD_OWNER, conditions_of, object_path
 from ..base.printable import printable
-from ..base.tally import TALLY
 from ..base.time_limit import TimeLimit, watch
 from ..base.times import timestamp
 from .pod_exec import Connection, Execution, NotConnectedError, execute
@@ -380,9 +379,6 @@ class ClusterClient:
         for base in self._bases:
             limit = TimeLimit(self._timeout)
             response: Any = None
-            TALLY.call("cluster API")
-            if failures:
-                TALLY.repeat("cluster API", "no answer from one address")
             try:
                 with limit:
                     response = self._pool.request(

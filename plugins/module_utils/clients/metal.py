@@ -55,7 +55,6 @@ from ..base.metal_answers import NotJsonError, decoded, number, shaped
 from ..base.outage import Outage
 from ..base.play import boot_time
 from ..base.printable import printable
-from ..base.tally import TALLY
 from ..base.time_limit import TimeLimit, watch
 
 LIBRARY_ERROR: str | None = None
@@ -425,14 +424,12 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 paused = self._keep_pace(again=again) or failures > 0
                 if writes and self._gate is not None:
                     self._gate.before_write(paused=paused)
-                TALLY.call("Metal API")
                 with self._outage.watched(RateLimitedError, ServerError, UnreachableError, _NotConnectedError):
                     return self._once(method, path, params, body, doing)
             except RateLimitedError as error:
                 failures += 1
                 if failures > self._retries:
                     raise
-                TALLY.repeat("Metal API", "rate limited (429)")
                 pause = getattr(error, "pause", None)
                 self._sleep(_backoff(failures) if pause is None else pause)
                 if not again:
@@ -444,7 +441,6 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 unreachable = UnreachableError(text, method=method, path=path)
                 if failures > tries:
                     raise unreachable from error.__cause__
-                TALLY.repeat("Metal API", "no connection")
                 self._sleep(_backoff(failures))
                 if not again:
                     raise PausedError(unreachable, retries=tries) from error.__cause__
@@ -454,7 +450,6 @@ class MetalClient(Manager):  # type: ignore[misc]  # packet-python has no type i
                 failures += 1
                 if failures > self._retries or not _passing(error):
                     raise
-                TALLY.repeat("Metal API", "server error" if isinstance(error, ServerError) else "no answer")
                 self._sleep(_backoff(failures))
 
     def _keep_pace(self, *, again: bool) -> bool:

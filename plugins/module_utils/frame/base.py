@@ -19,8 +19,6 @@ from ..base.errors import CollectionError, PlayEndedError, together
 from ..base.live_output import append
 from ..base.printable import printable
 from ..base.secret_options import secret_values, shown, unusable
-from ..base.tally import TALLY
-from ..lock.run_record import record
 
 LONGEST_MESSAGE = 10_000
 """Characters: room for what failed of hundreds of machines."""
@@ -100,8 +98,6 @@ class ModuleFrame:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> Literal[False]:
         self.end(error)
         self.report_progress([])
-        for numbers in TALLY.result():
-            record("calls", numbers)
         if error is None:
             self.module.exit_json(**self.result)
         if isinstance(error, (CollectionError, PlayEndedError)):

@@ -38,8 +38,6 @@ from ansible.plugins.action import ActionBase
 from ansible.release import __version__ as ansible_version
 from ansible.utils.display import Display
 
-from ...module_utils.base.tally import TALLY
-
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 ACTIONS = "ansible_collections.equinix_metal.openshift.plugins.action."
 KNOWN = frozenset({"2.17", "2.18", "2.19", "2.20", "2.21"})
@@ -219,7 +217,6 @@ def _become_module(main: Callable[[], None], environment: Mapping[str, Any], std
         atexit._clear()
         os.environ.update({str(key): str(value) for key, value in environment.items()})
         _leave_controller()
-        TALLY.clear()
         code = _exit_code(main)
         atexit._run_exitfuncs()
         sys.stdout.flush()

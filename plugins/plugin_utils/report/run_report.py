@@ -1,18 +1,16 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a run: its phases and devices on a time axis, notices of CSR approval and outages, API calls, changes and cost.
+"""The report of a run: its phases and devices on a time axis, notices of CSR approval and outages, changes and cost.
 
 Pure functions over the lines that actions and modules have recorded. A line may be missing: a report has what there is.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...module_utils.base.json_objects import mapping
 from ...module_utils.base.times import timestamp
 from ..actions.screen import duration
 
@@ -51,7 +49,6 @@ def run_report(events: Sequence[Event], *, cluster: str, failure: Sequence[str],
             if event["kind"] == "notice"
         ],
         "changes": list(dict.fromkeys(str(event.get("task")) for event in events if event["kind"] == "change")),
-        "calls": _calls(events),
     }
 
 
@@ -113,16 +110,3 @@ def _devices(events: Sequence[Event], began: float, now: float, total: float) ->
             }
         )
     return devices
-
-
-def _calls(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Return the calls of each API, with those that were repeated and why: the faults that the run has survived."""
-    calls: Counter[str] = Counter()
-    repeated: dict[str, Counter[str]] = {}
-    for event in events:
-        if event["kind"] == "calls" and isinstance(event.get("calls"), int):
-            api = str(event.get("api"))
-            calls[api] += event["calls"]
-            for reason, number in mapping(event.get("repeated")).items():
-                repeated.setdefault(api, Counter())[str(reason)] += number if isinstance(number, int) else 0
-    return [{"api": api, "calls": number, "repeated": dict(repeated.get(api, {}))} for api, number in sorted(calls.items())]

@@ -18,7 +18,6 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 
 from ansible_collections.equinix_metal.openshift.plugins.action.metal_device_info import ActionModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import TALLY
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions import module_process
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import run_in_fork, run_module
 from sandbox.testing.process import REPOSITORY
@@ -82,14 +81,6 @@ def test_warnings_are_returned_with_the_result() -> None:
     """The controller displays those of its own code at once, and again with each call that continues a wait."""
     _code, result = run(metal_api_url=refusing(), auth_token="none")
     assert any("auth_token" in str(warning) for warning in result.get("warnings", [])), result
-
-
-def test_calls_of_the_parent_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run report adds up the calls of all modules; the inventory plugin counts in the main process."""
-    monkeypatch.setattr(TALLY, "_calls", TALLY._calls.copy())
-    TALLY.call("parent")
-    assert run_in_fork(lambda: sys.exit(len(TALLY.result())), b"", {})["rc"] == 0
-    assert any(numbers["api"] == "parent" for numbers in TALLY.result())
 
 
 def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.tally import Tally
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.lock import run_record
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.files import ReportError, keep_newest, write_report
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.pages import run_page, status_page
@@ -32,8 +30,6 @@ EVENTS = [
     event("device", 21, name="worker-9", state="active", action="created", check_mode=True),
     event("notice", 30, level="warning", text=EVIL),
     event("phase", 60, title="Wait for workers to join", play="Scale"),
-    event("calls", 61, api="Metal API", calls=10, repeated={"rate limited (429)": 2}),
-    event("calls", 62, api="Metal API", calls=5, repeated={}),
     event("change", 63, task="Create and wait for worker devices"),
     event("change", 64, task="Create and wait for worker devices"),
     event("summary", 99, lines=["demo runs OpenShift 4.20.33"], devices=6, price_per_hour=4.5),
@@ -44,7 +40,7 @@ def report(**more: Any) -> dict[str, Any]:
     return run_report(EVENTS, **{"cluster": "demo.metal.test", "failure": [], "cost": {}, "now": BEGAN + 100, **more})
 
 
-def test_a_report_has_phases_devices_calls_and_changes() -> None:
+def test_a_report_has_phases_devices_and_changes() -> None:
     found = report()
     assert found["title"] == "Scale of demo.metal.test completed after 1m40s"
     assert [(phase["title"], phase["took"], phase["bar"]) for phase in found["phases"]] == [
@@ -57,7 +53,6 @@ def test_a_report_has_phases_devices_calls_and_changes() -> None:
         ("queued", "15s", True),
         ("active", "1m20s", False),
     ]
-    assert found["calls"] == [{"api": "Metal API", "calls": 15, "repeated": {"rate limited (429)": 2}}]
     assert found["changes"] == ["Create and wait for worker devices"]
     assert (found["price_per_hour"], found["devices_billed"]) == (4.5, 6)
 
@@ -268,12 +263,3 @@ def test_a_record_is_kept_from_its_begin_to_its_end(tmp_path: Path, monkeypatch:
     assert [(line["kind"], line["title"]) for line in run_record.read_record()] == [("phase", "one")]
     run_record.end_record()
     assert run_record.read_record() == []
-
-
-def test_calls_are_counted_by_api() -> None:
-    tally = Tally()
-    assert tally.result() == []
-    tally.call("Metal API")
-    tally.call("Metal API")
-    tally.repeat("Metal API", "no connection")
-    assert json.loads(json.dumps(tally.result())) == [{"api": "Metal API", "calls": 2, "repeated": {"no connection": 1}}]

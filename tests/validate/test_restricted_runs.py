@@ -99,7 +99,7 @@ def test_a_whole_run_is_not_refused(folder: Path) -> None:
 def test_every_play_is_guarded() -> None:
     for path in PLAYBOOKS:
         for each in yaml.safe_load(path.read_text(encoding="utf-8")):
-            assert each["hosts"] == "{{ 'localhost' | equinix_metal.openshift.unrestricted }}", path.name
+            assert each["hosts"] == "{{ 'localhost' | equinix_metal.openshift.rule('play.unrestricted') }}", path.name
 
 
 def test_tags_of_the_environment_count_as_well(folder: Path) -> None:

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 from ...module_utils.base.errors import CollectionError
 from ..cluster_folder.ownership import state_problem as problem_of
-from ..machines.evictions import evictions as evictions_of
 from ..machines.removal import removal_request
 from ..machines.removal_plan import plan_removal
 from ..machines.replacement import names_of as names
 from ..plan.destroy import plan_destroy
 
-__all__ = ["destroy_plan", "evictions", "may_prompt", "names", "plan", "state_problem"]
+__all__ = ["destroy_plan", "may_prompt", "names", "plan", "state_problem"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 RUNNER = "AWX_ISOLATED_DATA_DIR"
@@ -53,11 +51,6 @@ def plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
         replaced=replaced or None,
         joining=joining,
     )
-
-
-def evictions(devices: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]] = (), within: int = 300) -> dict[str, Any]:
-    """Return the evictions of the next seconds, see ``machines/evictions``."""
-    return evictions_of(devices, nodes, now=datetime.now(UTC), within=int(within))
 
 
 def destroy_plan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.unrestricted import restrictions
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.play import restrictions
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.evictions import MARGIN, evictions
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.evictions import MARGIN
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.evictions import pending as evictions
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -40,11 +40,11 @@ from .findings import Finding
 
 @dataclass(frozen=True)
 class Check:
-    """One check: ``find`` makes the finding, ``expected`` is the requirement, ``advice`` what to do when it is not met."""
+    """One check: ``find`` makes the finding, ``expected`` is the requirement, ``advice`` what to do unless the finding has its own."""
 
     find: Callable[[Context], Finding]
     expected: str
-    advice: str
+    advice: str = ""
 
 
 CHECKS: Mapping[str, Check] = {
@@ -389,23 +389,19 @@ CHECKS: Mapping[str, Check] = {
     "proxy": Check(
         disconnected.proxy,
         expected="a proxy for https, and the cluster's own names in noProxy",
-        advice="correct openshift_proxy",
     ),
     "image mirrors": Check(
         disconnected.image_mirrors,
         expected="mirrors of the release image and of its components, or none; each has the release image",
-        advice="correct openshift_image_digest_sources",
     ),
     "default catalogues": Check(
         disconnected.default_catalogs,
         expected="openshift_default_catalogs false only for clusters with the capability marketplace",
-        advice="leave openshift_default_catalogs unset",
     ),
     "catalogue images": Check(
         disconnected.catalogs,
         expected="registries that serve the image of each CatalogSource in openshift_manifests; with services that OLM installs, the"
         " CatalogSource openshift_operator_catalog",
-        advice="correct openshift_manifests and openshift_operator_catalog",
     ),
     "openshift_installer": Check(
         mirror.own_installer,
@@ -464,18 +460,11 @@ CHECKS: Mapping[str, Check] = {
     "cluster lock": Check(
         controller.lock,
         expected="no other run writes to the cluster",
-        advice="wait until that run has ended",
     ),
     "kubeconfig": Check(
         controller.kubeconfig,
         expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",
         advice="restore the kubeconfig of this cluster: the installer wrote it to ignition/auth/kubeconfig in the cluster folder",
-    ),
-    "version of the running cluster": Check(
-        controller.running_version,
-        expected="openshift_version is the release that the cluster runs, or a channel",
-        advice="set openshift_version to the release of the cluster after an upgrade; to upgrade the cluster use oc adm upgrade, since"
-        " these playbooks do not",
     ),
     "existing control plane": Check(
         controller.control_plane,
@@ -497,7 +486,6 @@ CHECKS: Mapping[str, Check] = {
         publishing.ignition_platform,
         expected="metal with a boot server that sees the addresses of the devices, so that no secret travels over plain HTTP; or packet"
         f" with a service that answers at https://{METADATA_HOST} with a certificate of a public CA",
-        advice="leave openshift_ignition_platform unset",
     ),
     "publishing from a job": Check(
         publishing.job,
@@ -544,6 +532,5 @@ CHECKS: Mapping[str, Check] = {
     "price": Check(
         capacity.price,
         expected="the price per hour of all machines to order",
-        advice="get the prices from the service",
     ),
 }

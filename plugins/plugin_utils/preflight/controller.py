@@ -8,7 +8,6 @@ from ...module_utils.base.kubernetes_objects import device_of_provider_id
 from ...module_utils.base.printable import printable
 from ...module_utils.base.tags import ROLE_TAG
 from ...module_utils.nodes.identity import identify
-from ...module_utils.release.versions import is_release
 from ..cluster_folder.ownership import state_problem
 from .context import Context
 from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
@@ -138,17 +137,6 @@ def kubeconfig(context: Context) -> Finding:
     if reading["cluster_id"] == cluster_id:
         return passed(f"for cluster {cluster_id}")
     return failed(f"{path} is for cluster {reading['cluster_id']}, the files in ignition are for cluster {cluster_id}")
-
-
-def running_version(context: Context) -> Finding:
-    """Return whether ``openshift_version`` names the release that a running cluster has. New workers get that of the cluster anyway."""
-    running = str((context.readings.get("kubeconfig") or {}).get("version") or "")
-    requested = context.text("version")
-    if not running:
-        return passed("no cluster runs yet, or it reports no version")
-    if not is_release(requested) or requested == running:
-        return passed(f"the cluster runs {running}")
-    return warning(f"the cluster runs {running}, openshift_version is {requested}: this run uses {running}")
 
 
 ADDED = (

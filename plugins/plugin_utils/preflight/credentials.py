@@ -51,7 +51,6 @@ def _unusable(context: Context) -> list[str]:
 
 
 def _auths(context: Context) -> Mapping[str, Any]:
-    """Return the entries by registry; none of a malformed pull secret."""
     secret = context.settings.get("pull_secret")
     try:
         read = json.loads(secret) if isinstance(secret, str) else secret

@@ -62,7 +62,6 @@ def validation(context: Context) -> Finding:
 
 
 def _set_by(context: Context, text: str) -> str:
-    """Return which variables set the fields that the installer names."""
     names = dict.fromkeys(filter(None, (context.source_of(path) for path in paths_in(text))))
     names |= dict.fromkeys(filter(None, (context.source_of_value(value) for value in _NOT_A_NETWORK.findall(text))))
     return f" (set by {', '.join(names)})" if names else ""

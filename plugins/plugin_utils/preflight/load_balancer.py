@@ -54,7 +54,6 @@ def kind(context: Context) -> Finding:
 
 
 def _kube_vip_problems(context: Context) -> Iterator[str]:
-    """Yield why the control plane nodes cannot announce the address of the API."""
     if context.groups["load_balancer"]:
         yield "kube_vip uses no load balancer devices: remove the hosts from the group load_balancer"
     masters = context.groups["control_plane"]
@@ -110,7 +109,6 @@ def ingress(context: Context) -> Finding:
 
 
 def _ingress_problems(context: Context) -> Iterator[str]:
-    """Yield why the routers cannot run as openshift_ingress_pool and openshift_ingress_replicas say."""
     pool, replicas = context.text("ingress_pool"), context.text("ingress_replicas")
     able = len(_router_machines(context))
     slots = context.text("load_balancer_ingress_slots")
@@ -137,13 +135,11 @@ def _ingress_problems(context: Context) -> Iterator[str]:
 
 
 def _router_machines(context: Context) -> list[Machine]:
-    """Return the machines on which routers may run."""
     workers = context.groups["workers"]
     return [machine for machine in workers if machine.get("may_run_router")] if workers else context.groups["control_plane"]
 
 
 def _router_pool(context: Context) -> str:
-    """Return the name of these machines for messages."""
     pool = context.text("ingress_pool")
     if pool and pool != CONTROL_PLANE:
         return f"the pool {pool}"
@@ -170,7 +166,6 @@ def ports(context: Context) -> Finding:
 
 
 def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) -> Finding:
-    """Return the finding for the ports that the controller needs."""
     if not results and context.text("load_balancer") in ("dns", "kube_vip"):
         return passed("no load balancer device")
     if not results:

@@ -136,7 +136,6 @@ def foreign_records(context: Context) -> Finding:
 
 
 def _is_set(name: str, context: Context) -> bool:
-    """Return whether the run sets records of this name."""
     label = name.removesuffix(f".{context.cluster}")
     if not name.endswith(f".{context.cluster}") or (context.is_adopted and label in SERVICES):
         return False

@@ -49,7 +49,6 @@ def machine_network(context: Context) -> Finding:
 
 
 def _machine_network_problems(context: Context, kind: str) -> Iterator[str]:
-    """Yield why nodes would not have, or the controller not reach, the addresses of the chosen machine network."""
     families = ip_families(context.texts("service_networks"))
     if kind != "layer3" and not context.text("metadata_url"):
         yield f"{kind} reads the addresses of a device from its metadata, and openshift_metadata_url is empty"

@@ -101,7 +101,6 @@ def _empty_disks(context: Context) -> Finding:
 
 
 def _storage_machines(context: Context, labels: Mapping[str, Any]) -> list[Machine]:
-    """Return the machines whose nodes get a volume group."""
     nodes = context.groups["workers"] or context.groups["control_plane"]
     if not labels:
         return [machine for machine in nodes if not any(taint.get("effect") == "NoSchedule" for taint in mappings(machine.get("taints")))]
@@ -129,7 +128,6 @@ def metallb(context: Context) -> Finding:
 
 
 def _unannounced(context: Context, addresses: list[str]) -> Finding | None:
-    """Return why the nodes can announce no addresses with these settings, None if they can."""
     network = context.text("machine_network")
     if network not in NODE_ADDRESS:
         return failed(
@@ -154,7 +152,6 @@ def _unannounced(context: Context, addresses: list[str]) -> Finding | None:
 
 
 def _block(context: Context) -> Finding | None:
-    """Return why the block of elastic addresses cannot be announced, None if it can."""
     identity = context.text("metallb_reservation")
     if not identity:
         return None

@@ -108,7 +108,6 @@ def _is_public(context: Context) -> bool | None:
 
 
 def _given_gateway(context: Context) -> Mapping[str, Any] | None:
-    """Return the gateway that is given by its id, None if it was not read or does not exist."""
     listed_ = (context.readings.get("vlan_gateway") or {}).get("metal_gateways") or []
     return next((gateway for gateway in listed_ if gateway.get("id") == context.text("vlan_gateway")), None)
 
@@ -159,7 +158,6 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
 
 
 def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
-    """Yield problems of the machines' addresses and ports."""
     address_of = {str(machine["hostname"]): str(machine.get("vlan_address") or "") for machine in context.nodes}
     if without := [name for name, address in address_of.items() if not address]:
         yield f"openshift_vlan_address is not set for {listed(without)}"

@@ -17,7 +17,7 @@ from ...module_utils.base.errors import CollectionError
 from ...module_utils.base.json_objects import mapping
 from ...module_utils.base.kubernetes_objects import CLUSTER_OPERATORS, CLUSTER_VERSION, ETCD, INGRESS_CA, MACHINE_CONFIG_POOLS, MANAGED
 from ...module_utils.clients.cluster import KUBERNETES_IMPORT_ERROR, ClusterClient
-from ...module_utils.cluster.operators import View, ca_certificates, cluster_id_of, install_complete, name_of, pools_updated, version_of
+from ...module_utils.cluster.operators import View, ca_certificates, cluster_id_of, install_complete, name_of, pools_updated
 from ...module_utils.etcd.members import read_operator
 from ...module_utils.nodes.node import node_rows, read_node
 from ...module_utils.nodes.routers import INGRESS_CONTROLLER, read_routers
@@ -74,8 +74,8 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def planned(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return what a plan knows of the cluster: ``cluster_id`` and ``version``, its ``nodes`` as ``node_info`` returns them, their
-    ``objects`` with names, labels, annotations and taints, the names of its ``control_plane`` nodes, and what :func:`_written` returns.
+    """Return what a plan knows of the cluster: ``cluster_id``, its ``nodes`` as ``node_info`` returns them, their ``objects``
+    with names, labels, annotations and taints, the names of its ``control_plane`` nodes, and what :func:`_written` returns.
 
     ``unanswered``: names of the CSRs without an answer, if they were read. Raises CollectionError when the Nodes cannot be read.
     """
@@ -88,7 +88,6 @@ def planned(objects: Objects, settings: Mapping[str, Any], unanswered: Iterable[
     members = sorted({node["name"] for node in nodes if node["control_plane"]} | ({replaced} if replaced else set()))
     return {
         "cluster_id": cluster_id_of(version) or "",
-        "version": version_of(version) or "",
         "nodes": nodes,
         "objects": [settable(node) for node in objects.nodes],
         "control_plane": members,
@@ -138,7 +137,6 @@ def _is_ours(config: Mapping[str, Any]) -> bool:
 
 
 def _shortened(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is compared of an object."""
     metadata = mapping(config.get("metadata"))
     kept = {name: metadata[name] for name in ("name", "labels", "annotations") if name in metadata}
     return {**{name: config.get(name) for name in ("apiVersion", "kind", "spec")}, "metadata": kept}

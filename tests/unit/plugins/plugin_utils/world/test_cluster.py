@@ -54,7 +54,7 @@ def test_the_cluster_id_of_cluster_version_is_returned(tmp_path: Path) -> None:
         nodes = [(node["name"], node["device_id"]) for node in found.pop("nodes")]
         assert nodes == [(f"{name}.demo", f"id-{name}") for name in ("master-0", "master-1", "worker-0")]
         assert [node["metadata"]["name"] for node in found.pop("objects")] == [name for name, _device in nodes]
-        identity = {"cluster_id": CLUSTER_ID, "version": "", "control_plane": ["master-0.demo", "master-1.demo"]}
+        identity = {"cluster_id": CLUSTER_ID, "control_plane": ["master-0.demo", "master-1.demo"]}
         assert {name: found[name] for name in identity} == identity
         assert [seen.path for seen in service.seen][:3] == [VERSION, ETCD, "/api/v1/nodes"]
         assert {seen.method for seen in service.seen} == {"GET"}

@@ -133,7 +133,6 @@ def _has_module(action: type) -> bool:
 
 
 def _encoded(arguments: Mapping[str, Any]) -> bytes:
-    """Return the arguments as Ansible hands them to a module."""
     payload = {"ANSIBLE_MODULE_ARGS": arguments}
     if hasattr(ansible_json, "get_module_encoder"):
         return json.dumps(payload, cls=ansible_json.get_module_encoder("legacy", ansible_json.Direction.CONTROLLER_TO_MODULE)).encode()

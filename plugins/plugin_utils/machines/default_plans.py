@@ -140,7 +140,6 @@ def _chosen(plan: str) -> dict[str, Any]:
 
 
 def _places(machine: Machine) -> tuple[Place, ...]:
-    """Return the places of a machine, without a plan where the default is needed."""
     placement = None if machine.get("role") == "load-balancer" else machine.get("placement")
     if isinstance(placement, (str, Mapping)) or not isinstance(placement, Sequence):
         placement = None

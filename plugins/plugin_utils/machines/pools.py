@@ -48,7 +48,6 @@ def parse_sizes(sizes_value: Any) -> dict[str, int | tuple[str, ...]]:
 
 
 def _names_problem(names: Sequence[str]) -> str:
-    """Return why these cannot be the names of a pool's hosts, empty if they can."""
     malformed = [name for name in names if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name, re.ASCII)]
     if malformed:
         return f"{malformed[0]!r} is no name of a host"
@@ -205,7 +204,6 @@ def _desired(pool: str, members: Sequence[str], size: int | tuple[str, ...]) -> 
 
 
 def _problem(pool: str, members: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """Return why the size of this pool cannot be given, empty if it can."""
     workers = set(groups.get("workers") or ())
     # A group below workers without hosts cannot be distinguished from one elsewhere: the playbook checks it once it has hosts.
     pools = sorted(

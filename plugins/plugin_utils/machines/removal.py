@@ -97,7 +97,6 @@ def choose_removals(devices: Iterable[Device], machines: Mapping[str, Iterable[M
 
 
 def _named_but_desired(names: Collection[str], masters: Mapping[str, Machine], workers: Mapping[str, Machine], end: str) -> list[str]:
-    """Return blockers for names in openshift_remove that the inventory still has."""
     problems = []
     for name in sorted(names):
         if name + end in masters or name in masters:

@@ -86,7 +86,6 @@ def _object(spec: Object, fields: str | None) -> Object:
 
 
 def _tolerations(machines: Machines) -> list[Object]:
-    """Return a toleration for each taint of the machines, in a fixed order."""
     taints = {
         (str(taint["key"]), str(taint.get("value") or ""), str(taint["effect"]))
         for machine in machines

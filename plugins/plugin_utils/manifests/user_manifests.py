@@ -44,7 +44,6 @@ def _ignored(path: Path) -> str:
 
 
 def _is_text(entry: str) -> bool:
-    """Return whether an entry is a manifest itself."""
     return "\n" in entry.strip() or entry.lstrip().startswith("{")
 
 

@@ -98,7 +98,6 @@ def plan_install(desired: Desired, world: World, state: Installation) -> Plan:
 
 
 def _teardown(phase: str, desired: Desired, world: World, state: Installation, ordered: Sequence[Step]) -> list[Step]:
-    """Return what is done with the bootstrap device: deleted, or reinstalled as a worker."""
     names = {machine["hostname"] for machine in desired.machines["bootstrap"]}
     created = [step for step in ordered if step.object in names]
     existing = [device for device in world.devices if f"{ROLE_TAG}bootstrap" in (device.get("tags") or ())]

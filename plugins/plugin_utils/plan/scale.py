@@ -67,7 +67,6 @@ def plan_scale(desired: Desired, world: World) -> Plan:
 
 
 def _removals(phase: str, chosen: Choice, world: World) -> list[Step]:
-    """Return a step for each worker that is removed, with what its device costs less."""
     devices = {str(device["hostname"]): device for device in world.devices}
     nodes = {str(node["name"]) for node in world.nodes}
     return [

@@ -219,7 +219,6 @@ class Redactor:
         return pattern.sub(redacted, text)
 
     def _named(self, match: re.Match[str]) -> str:
-        """Replace the value after the name of a secret."""
         if not is_secret_name(match["name"]) or _is_harmless(match["name"], match["value"]) or match["value"] in _NO_VALUE:
             return match[0]
         self.count += 1

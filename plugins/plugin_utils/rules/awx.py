@@ -69,7 +69,6 @@ def _credentials(desired: Iterable[Any], current: Iterable[Item], known: Iterabl
 
 
 def _both(desired: Iterable[Any], current: Iterable[Item]) -> list[str] | None:
-    """Return the existing objects as IDs and the desired ones by name; None if nothing is desired."""
     kept = list(current)
     names = [str(name) for name in desired]
     present = {str(credential[field]) for credential in kept for field in ("id", "name")}
@@ -77,7 +76,6 @@ def _both(desired: Iterable[Any], current: Iterable[Item]) -> list[str] | None:
 
 
 def _variables(desired: Item, text: Any, name: str) -> dict[str, Any] | None:
-    """Return the variables of the template; None if the existing ones have the desired values."""
     try:
         existing = yaml.safe_load(text or "") or {}
     except yaml.YAMLError as problem:

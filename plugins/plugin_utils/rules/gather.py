@@ -147,7 +147,6 @@ def _task(result: Data) -> dict[str, Any]:
 
 
 def _inventory(desired: Any, devices: list[Data]) -> dict[str, list[str]]:
-    """Return the difference between the inventory and the devices, by host name."""
     names = {name for name in desired if isinstance(name, str)} if isinstance(desired, list) else set()
     existing = {text(device.get("hostname")) for device in devices} - {""}
     return {"desired": sorted(names), "missing": sorted(names - existing), "undesired": sorted(existing - names)}

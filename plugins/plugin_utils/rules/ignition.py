@@ -132,7 +132,6 @@ def _certificates(config: Mapping[str, Any]) -> Iterator[tuple[str, x509.Certifi
 
 
 def _problem(times: Mapping[str, Any], max_age: Any, min_validity: Any, now: Any) -> str:
-    """Return why an installation cannot begin with this config; empty when it can."""
     current = int(time.time() if now is None else now)
     age, left = current - times["born"], times["ends"] - current
     ends = f"{times['ends_at']} ({times['first_to_end']})"

@@ -76,7 +76,6 @@ def removal_plan(  # noqa: PLR0913 - the options of the rule, passed by keyword
 
 
 def _reasons(name: str, cluster: Mapping[str, Any] | None, directory: str, min_age: int, now: datetime) -> Iterator[str]:
-    """Yield why a cluster must not be deleted here, each with the next step."""
     if cluster is None:
         yield "nothing in the project has its ownership tag. Check the name with playbooks/orphans.yml"
         return

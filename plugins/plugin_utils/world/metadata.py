@@ -40,7 +40,6 @@ def collect(settings: Mapping[str, Any], port: int = HTTPS) -> dict[str, Any]:
 
 
 def _resolved() -> list[str]:
-    """Return the addresses that the controller resolves the name to."""
     try:
         addresses = socket.getaddrinfo(METADATA_HOST, HTTPS, type=socket.SOCK_STREAM)
     except OSError:

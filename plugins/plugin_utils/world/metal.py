@@ -175,7 +175,6 @@ def _network(read: _Reader, context: Context) -> dict[str, Reading]:
 
 
 def _existing_network(read: _Reader) -> dict[str, Reading]:
-    """Return the VLAN, the Metal gateway and the IP reservation that the settings give by id."""
     settings, readings = read.settings, dict[str, Reading]()
     if settings.get("vlan_id"):
         readings["vlan"] = read(find_vlans, VLAN_INFO_OPTIONS, ids=[str(settings["vlan_id"])])

@@ -89,7 +89,6 @@ def collect_records(settings: Mapping[str, Any], *, tries_update: bool = False) 
 
 
 def _is_configured(settings: Mapping[str, Any]) -> bool:
-    """Return whether the settings name a DNS server that takes updates."""
     if settings["dns_provider"] != "rfc2136":
         return False
     return all(str(settings[f"dns_{name}"]) for name in ("server", "key_name", "key_secret")) and str(settings["dns_port"]).isdecimal()

@@ -291,7 +291,6 @@ class _Reading:
 
 
 def _node(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the comparison needs of a Node."""
     details, own = node_details(node), read_node(node)
     return {
         **{name: details[name] for name in ("name", "ready", "message", "unschedulable", "kubelet_version", "os_image")},

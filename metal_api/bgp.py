@@ -72,7 +72,7 @@ def render_bgp_config(view: Rendering, config: BgpConfig, include: Include) -> J
         "route_object": None,
         "max_prefix": 10,
         "ranges": [],
-        "sessions": [view(each) for each in view.store[BgpSession].by("project", config.project_id)],
+        "sessions": [view(each) for each in view.store[BgpSession].matching("project", config.project_id)],
         "project": view.part(include, "project", project),
         "requested_at": config.requested_at,
         "created_at": config.created_at,
@@ -154,7 +154,7 @@ def create_session(call: Call) -> Reply:
     family = call.field("address_family")
     if not isinstance(family, str) or family not in FAMILIES:
         raise unprocessable(not_valid(family, "address family"))
-    if any(each.address_family == family for each in world.store[BgpSession].by("device", device.id)):
+    if any(each.address_family == family for each in world.store[BgpSession].matching("device", device.id)):
         raise unprocessable(f"Device already has session for {family}")  # known: " already has session "
     now = world.now()
     session = world.store.put(
@@ -199,11 +199,11 @@ def delete_session(call: Call) -> Reply:
 
 
 def list_device_sessions(call: Call) -> Reply:
-    return _sessions(call, call.world.store[BgpSession].by("device", call.find(Device).id))
+    return _sessions(call, call.world.store[BgpSession].matching("device", call.find(Device).id))
 
 
 def list_project_sessions(call: Call) -> Reply:
-    return _sessions(call, call.world.store[BgpSession].by("project", project_of(call).id))
+    return _sessions(call, call.world.store[BgpSession].matching("project", project_of(call).id))
 
 
 def _sessions(call: Call, sessions: list[BgpSession]) -> Reply:
@@ -217,11 +217,11 @@ def list_neighbors(call: Call) -> Reply:
 def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
     """Return a device's neighbours, also part of its metadata. ``customer_ip``: its private IPv4, or its IPv6 (recorded answers)."""
     config = world.store[BgpConfig].first("project", device.project_id)
-    blocks = [each.network for each in world.store[Reservation].by("project", device.project_id) if each.network]
+    blocks = [each.network for each in world.store[Reservation].matching("project", device.project_id) if each.network]
     found = []
-    for session in world.store[BgpSession].by("device", device.id):
+    for session in world.store[BgpSession].matching("device", device.id):
         family = FAMILIES[session.address_family]
-        addresses = [each for each in world.store[Assignment].by("device", device.id) if each.management]
+        addresses = [each for each in world.store[Assignment].matching("device", device.id) if each.management]
         own = [each.address for each in addresses if (":" in each.address, each.public) == (family == 6, family == 6)]
         found.append(
             {

@@ -185,7 +185,7 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
         return
     text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {requested}"
     # Once: firmware tries again for ever, and any client of the network can name a MAC address.
-    if not any(each.body == text for each in world.store[Event].by("device", device.id)):
+    if not any(each.body == text for each in world.store[Event].matching("device", device.id)):
         record_event(world, device, "server.wrong_address", text)
 
 

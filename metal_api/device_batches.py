@@ -168,7 +168,7 @@ def _ended(batch: DeviceBatch, state: str) -> DeviceBatch:
 
 
 def list_batches(call: Call) -> Reply:
-    found = call.world.store[DeviceBatch].by("project", project_of(call).id)
+    found = call.world.store[DeviceBatch].matching("project", project_of(call).id)
     return Reply({"batches": [call.shown(each) for each in found]})
 
 

@@ -77,7 +77,7 @@ def _caller(world: World, request: Request) -> Device | None:
     if server is None or mac is None or mac in server.macs:
         return device
     # Once: any client of the network can repeat it with other cards.
-    if not any(each.type == FORGED for each in world.store[Event].by("device", device.id)):
+    if not any(each.type == FORGED for each in world.store[Event].matching("device", device.id)):
         text = f"{mac} uses the address {address} of server {server.name} ({', '.join(server.macs)}): it gets nothing of this device"
         log.warning("%s (%s): %s", device.hostname, device.id, text)
         record_event(world, device, FORGED, text)

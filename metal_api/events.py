@@ -35,21 +35,21 @@ def render_event(view: Rendering, event: Event, _include: Include) -> JSON:
 
 
 def list_device_events(call: Call) -> Reply:
-    return _page(call, call.world.store[Event].by("device", call.find("devices").id))
+    return _page(call, call.world.store[Event].matching("device", call.find("devices").id))
 
 
 def list_project_events(call: Call) -> Reply:
     project = project_of(call)
     store = call.world.store
-    found = store[Event].by("project", project.id)
-    for device in store["devices"].by("project", project.id):
-        found += store[Event].by("device", device.id)
+    found = store[Event].matching("project", project.id)
+    for device in store["devices"].matching("project", project.id):
+        found += store[Event].matching("device", device.id)
     return _page(call, found)
 
 
 def list_organization_events(call: Call) -> Reply:
     store = call.world.store
-    projects = {each.id for each in store[Project].by("organization", organization_of(call).id)}
+    projects = {each.id for each in store[Project].matching("organization", organization_of(call).id)}
     return _page(call, [each for each in store[Event] if each.project_id in projects])
 
 

@@ -79,7 +79,7 @@ def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareRese
     name = body.get("hardware_reservation_id")
     if not name:
         return None
-    own: list[HardwareReservation] = world.store[HardwareReservation].by("project", project.id)
+    own: list[HardwareReservation] = world.store[HardwareReservation].matching("project", project.id)
     plan = catalogue().plan(body.get("plan"))
     if plan is None and not is_blank(body.get("plan")):
         raise unprocessable(not_valid(body["plan"], "plan"))
@@ -140,7 +140,7 @@ def list_reservations(call: Call) -> Reply:
     ``provisionable=only``: without those that cannot be used.
     """
     world = call.world
-    found: list[HardwareReservation] = world.store[HardwareReservation].by("project", project_of(call).id)
+    found: list[HardwareReservation] = world.store[HardwareReservation].matching("project", project_of(call).id)
     if text := call.query.get("query", "").lower():
         found = [each for each in found if any(text in part for part in (each.id, each.plan, each.metro, _facility(call, each)))]
     if states := call.values("state"):

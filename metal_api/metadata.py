@@ -34,19 +34,19 @@ from metal_api.virtual_networks import VirtualNetwork
 
 def reachable(world: World, device: Device) -> bool:
     """Return whether the device has access to the service: in layer 3 and hybrid modes, not in layer 2 (vendor's docs)."""
-    return any(port.layer == 3 for port in world.store[Port].by("device", device.id) if port.is_bond)
+    return any(port.layer == 3 for port in world.store[Port].matching("device", device.id) if port.is_bond)
 
 
 def document(world: World, device: Device) -> dict[str, Any]:
     """Return ``GET /metadata``, also the API's ``/devices/{id}/metadata``. Keys: recorded answers and the service's source."""
     known, store = catalogue(), world.store
     plan, metro = known.plans[device.plan], known.metros[device.metro]
-    ports = store[Port].by("device", device.id)
+    ports = store[Port].matching("device", device.id)
     eths = [port for port in ports if not port.is_bond]
     keys = [key.key for key in map(store[SshKey].get, device.ssh_key_ids) if key is not None]
     system = known.operating_systems[device.operating_system]
     vlan_ids = dict.fromkeys(id_ for port in ports for id_ in port.vlan_ids)
-    gateways = [gateway for id_ in vlan_ids for gateway in store[MetalGateway].by("vlan", id_) if gateway.state == "active"]
+    gateways = [gateway for id_ in vlan_ids for gateway in store[MetalGateway].matching("vlan", id_) if gateway.state == "active"]
     shown: dict[str, Any] = {
         "id": device.id,
         "hostname": device.hostname,
@@ -77,7 +77,7 @@ def document(world: World, device: Device) -> dict[str, Any]:
         "network": {
             "bonding": {"mode": 4, "link_aggregation": "mlag_ha", "mac": eths[0].mac if eths else None},
             "interfaces": [{"name": port.name, "mac": port.mac, "bond": port.bond_name if port.bonded else None} for port in eths],
-            "addresses": [_address(world, each) for each in store[Assignment].by("device", device.id)],
+            "addresses": [_address(world, each) for each in store[Assignment].matching("device", device.id)],
             "metal_gateways": [_gateway(world, each) for each in gateways],
         },
         "api_url": world.environment.metadata_url,

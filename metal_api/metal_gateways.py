@@ -86,7 +86,7 @@ def render_metal_gateway(view: Rendering, gateway: MetalGateway, include: Includ
 
 def list_gateways(call: Call) -> Reply:
     call_project = project_of(call, call.params["project_id"])
-    found = call.world.store[MetalGateway].by("project", call_project.id)
+    found = call.world.store[MetalGateway].matching("project", call_project.id)
     return call.page("metal_gateways", found, call.shown)
 
 
@@ -120,7 +120,7 @@ def create_gateway(call: Call) -> Reply:
 
 def activate(world: World, vlan_id: str) -> None:
     """Start to activate the gateways of a VLAN that a port has joined."""
-    for gateway in world.store[MetalGateway].by("vlan", vlan_id):
+    for gateway in world.store[MetalGateway].matching("vlan", vlan_id):
         if gateway.state == "ready":
             world.tasks.spawn(gateway.id, run(world, gateway.id))
 
@@ -136,7 +136,7 @@ def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation |
     its own block. A public gateway is the only one (ours: no published example has more).
     """
     store = call.world.store
-    present = [each for each in store[MetalGateway].by("vlan", vlan.id) if each.state != "deleting"]
+    present = [each for each in store[MetalGateway].matching("vlan", vlan.id) if each.state != "deleting"]
     kinds = {(store[Reservation][each.reservation_id].type, each.vrf_id) for each in present}
     kind = ("private_ipv4", None) if block is None else (block.type, block.vrf_id)
     if kinds and (kinds != {kind} or kind[0] == "public_ipv4"):
@@ -226,7 +226,7 @@ def _erase_by(key: str) -> Callable[[World, Record], None]:
     """Return a function that erases the gateways whose ``key`` is the erased record's id."""
 
     def erase_gateways(world: World, owner: Record) -> None:
-        for each in world.store[MetalGateway].by(key, owner.id):
+        for each in world.store[MetalGateway].matching(key, owner.id):
             erase(world, each)
 
     return erase_gateways

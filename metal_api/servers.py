@@ -91,7 +91,7 @@ class Servers:
 
     def free(self, metro: str, plan: str) -> list[Server]:
         """Return the servers that can be ordered without a reservation."""
-        return [each for each in self._table.by("stock", (metro, plan)) if each.is_free]
+        return [each for each in self._table.matching("stock", (metro, plan)) if each.is_free]
 
     def take(self, server: Server, device_id: str) -> None:
         """Give a free server to a device; in the transaction that stores the device."""

@@ -57,12 +57,12 @@ def render_ssh_key(view: Rendering, key: SshKey, include: Include) -> JSON:
 def list_user_keys(call: Call) -> Reply:
     """List the keys of the user; with a project's key, which belongs to no user, those of the project (ours)."""
     if call.caller.key.project_id:
-        return _list(call, call.world.store[SshKey].by("project", call.caller.key.project_id))
-    return _list(call, call.world.store[SshKey].by("user", call.caller.user_id))
+        return _list(call, call.world.store[SshKey].matching("project", call.caller.key.project_id))
+    return _list(call, call.world.store[SshKey].matching("user", call.caller.user_id))
 
 
 def list_project_keys(call: Call) -> Reply:
-    return _list(call, call.world.store[SshKey].by("project", project_of(call).id))
+    return _list(call, call.world.store[SshKey].matching("project", project_of(call).id))
 
 
 def _list(call: Call, keys: list[SshKey]) -> Reply:
@@ -75,12 +75,12 @@ def _list(call: Call, keys: list[SshKey]) -> Reply:
 def create_user_key(call: Call) -> Reply:
     if call.caller.key.project_id:
         raise forbidden()
-    return _create(call, call.world.store[SshKey].by("user", call.caller.user_id), user_id=call.caller.user_id)
+    return _create(call, call.world.store[SshKey].matching("user", call.caller.user_id), user_id=call.caller.user_id)
 
 
 def create_project_key(call: Call) -> Reply:
     project = project_of(call)
-    return _create(call, call.world.store[SshKey].by("project", project.id), project_id=project.id)
+    return _create(call, call.world.store[SshKey].matching("project", project.id), project_id=project.id)
 
 
 def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
@@ -141,7 +141,7 @@ def delete_key(call: Call) -> Reply:
 def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
     """Return the project's key with this text; create it if there is none. Raises ValueError for an invalid key."""
     mark, now = fingerprint(key), world.now()
-    found = [each for each in world.store[SshKey].by("project", project.id) if each.fingerprint == mark]
+    found = [each for each in world.store[SshKey].matching("project", project.id) if each.fingerprint == mark]
     if found:
         return found[0]
     id_ = str(uuid.uuid4())

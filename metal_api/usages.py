@@ -27,7 +27,7 @@ def device_usages(call: Call) -> Reply:
 
 
 def project_usages(call: Call) -> Reply:
-    devices = call.world.store[Device].by("project", project_of(call).id)
+    devices = call.world.store[Device].matching("project", project_of(call).id)
     return Reply({"usages": [_usage(call, each) for each in devices]})
 
 

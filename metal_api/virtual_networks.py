@@ -52,7 +52,7 @@ def render_virtual_network(view: Rendering, vlan: VirtualNetwork, include: Inclu
         "assigned_to": view.part(include, "assigned_to", view.store[Project][vlan.project_id]),
         "assigned_to_virtual_circuit": False,
         "instances": view.parts(include, "instances", devices_in(view.store, vlan)),
-        "metal_gateways": [view.brief(each) for each in view.store["metal_gateways"].by("vlan", vlan.id)],
+        "metal_gateways": [view.brief(each) for each in view.store["metal_gateways"].matching("vlan", vlan.id)],
         "tags": list(vlan.tags),
         "created_at": vlan.created_at,
         "href": view.path("virtual-networks", vlan.id),
@@ -64,13 +64,13 @@ def devices_in(store: Store, vlan: VirtualNetwork) -> list[Any]:
 
     packet-python's live tests delete the device, its VLANs and the project, one call after the other.
     """
-    ids = dict.fromkeys(port.device_id for port in store["ports"].by("in_use", True) if vlan.id in port.vlan_ids)
+    ids = dict.fromkeys(port.device_id for port in store["ports"].matching("in_use", True) if vlan.id in port.vlan_ids)
     return [device for device in (store["devices"][each] for each in ids) if device.state != "deprovisioning"]
 
 
 def list_virtual_networks(call: Call) -> Reply:
     """Not paged (vendor's OpenAPI text). Filters: metro, facility, vxlan, tag."""
-    found: list[VirtualNetwork] = call.world.store[VirtualNetwork].by("project", project_of(call).id)
+    found: list[VirtualNetwork] = call.world.store[VirtualNetwork].matching("project", project_of(call).id)
     if codes := call.values("metro"):
         metros = {getattr(catalogue().metro(each), "code", None) for each in codes}
         found = [each for each in found if each.metro in metros]

@@ -73,7 +73,7 @@ def render_vrf(view: Rendering, vrf: Vrf, include: Include) -> JSON:
 
 def list_vrfs(call: Call) -> Reply:
     """Not paged (vendor's OpenAPI text). Filter: metro."""
-    found: list[Vrf] = call.world.store[Vrf].by("project", project_of(call).id)
+    found: list[Vrf] = call.world.store[Vrf].matching("project", project_of(call).id)
     if codes := call.values("metro"):
         metros = {getattr(catalogue().metro(each), "code", None) for each in codes}
         found = [each for each in found if each.metro in metros]
@@ -90,7 +90,7 @@ def create_vrf(call: Call) -> Reply:
     metro = catalogue().metro(name)
     if metro is None:
         read.problems.append(not_valid(name, "metro"))
-    if any(each.name == attributes.get("name") for each in world.store[Vrf].by("project", project.id)):
+    if any(each.name == attributes.get("name") for each in world.store[Vrf].matching("project", project.id)):
         read.problems.append("Name has already been taken")
     read.fail()
     assert metro is not None  # noqa: S101 - else fail() has raised
@@ -153,12 +153,12 @@ def update_vrf(call: Call) -> Reply:
     changes = _attributes(call, read)
     if changes.get("name") == "":
         read.problems.append("Name can't be blank")
-    blocks = store["reservations"].by("vrf", vrf.id)
+    blocks = store["reservations"].matching("vrf", vrf.id)
     for block in blocks:
         if "ip_ranges" in changes and not any(contains(parsed(each), parsed(str(block.network))) for each in changes["ip_ranges"]):
             read.problems.append(f"Ip ranges: {block.network} is reserved and has to stay within one")
-    vlan_ids = {each.vlan_id for each in store["metal_gateways"].by("vrf", vrf.id)}
-    in_use = any(not vlan_ids.isdisjoint(port.vlan_ids) for port in store["ports"].by("in_use", True))
+    vlan_ids = {each.vlan_id for each in store["metal_gateways"].matching("vrf", vrf.id)}
+    in_use = any(not vlan_ids.isdisjoint(port.vlan_ids) for port in store["ports"].matching("in_use", True))
     if changes.get("local_asn", vrf.local_asn) != vrf.local_asn and in_use:
         read.problems.append("Local asn cannot be changed while a virtual network of its metal gateways is assigned to an instance")
     read.fail()

@@ -66,7 +66,9 @@ class ElasticRouting:
         for reservation in store[Reservation]:
             if reservation.type not in {"public_ipv4", "global_ipv4"} or not reservation.network:
                 continue
-            assigned = {each.address: each.device_id for each in store[Assignment].by("reservation", reservation.id) if not each.management}
+            assigned = {
+                each.address: each.device_id for each in store[Assignment].matching("reservation", reservation.id) if not each.management
+            }
             for each in parsed(reservation.network):
                 address = str(each)
                 found = [assigned[address]] if address in assigned else self._announcing(reservation, address)
@@ -82,7 +84,7 @@ class ElasticRouting:
             for device in devices
             if device.project_id == reservation.project_id
             and reservation.metro in {device.metro, None}
-            and any(each.address_family == "ipv4" and each.status == "up" for each in store[BgpSession].by("device", device.id))
+            and any(each.address_family == "ipv4" and each.status == "up" for each in store[BgpSession].matching("device", device.id))
         ]
 
     async def _listen(self, address: str) -> None:

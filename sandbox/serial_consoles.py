@@ -69,9 +69,9 @@ class SerialConsoles:
         project = store[Project].get(device.project_id) if device is not None else None
         if project is None:
             return
-        keys = [*store[SshKey].by("project", project.id)]
+        keys = [*store[SshKey].matching("project", project.id)]
         for user in members(store, project):
-            keys += store[SshKey].by("user", user.id)
+            keys += store[SshKey].matching("user", user.id)
         for each in keys:
             # The API stores no key that it cannot read.
             yield public_data(each.key)

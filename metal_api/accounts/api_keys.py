@@ -16,11 +16,11 @@ from metal_api.core.errors import forbidden, not_found
 
 
 def list_user_keys(call: Call) -> Reply:
-    return _list(call, call.world.store[ApiKey].by("user", _user_id(call)))
+    return _list(call, call.world.store[ApiKey].matching("user", _user_id(call)))
 
 
 def list_project_keys(call: Call) -> Reply:
-    return _list(call, call.world.store[ApiKey].by("project", project_of(call).id))
+    return _list(call, call.world.store[ApiKey].matching("project", project_of(call).id))
 
 
 def _list(call: Call, keys: list[ApiKey]) -> Reply:

@@ -61,7 +61,7 @@ def author(view: Rendering, user_id: str) -> JSON:
 
 
 def render_organization(view: Rendering, organization: Organization, include: Include) -> JSON:
-    projects = [each for each in view.store[Project].by("organization", organization.id) if view.sees(each.id)]
+    projects = [each for each in view.store[Project].matching("organization", organization.id) if view.sees(each.id)]
     return {
         "id": organization.id,
         "name": organization.name,
@@ -82,8 +82,8 @@ def render_organization(view: Rendering, organization: Organization, include: In
 
 def render_project(view: Rendering, project: Project, include: Include) -> JSON:
     organization = view.store[Organization][project.organization_id]
-    devices = view.store["devices"].by("project", project.id)
-    keys = view.store["ssh_keys"].by("project", project.id)
+    devices = view.store["devices"].matching("project", project.id)
+    keys = view.store["ssh_keys"].matching("project", project.id)
     return {
         "id": project.id,
         "name": project.name,

@@ -122,7 +122,7 @@ def update_organization(call: Call) -> Reply:
 def delete_organization(call: Call) -> Reply:
     """Delete an organization with its projects, unless one of them cannot be deleted: metal-cli's end-to-end tests do so."""
     organization, world = organization_of(call), call.world
-    projects = world.store[Project].by("organization", organization.id)
+    projects = world.store[Project].matching("organization", organization.id)
     for each in projects:
         if blockers := world.blockers(each):
             raise unprocessable(f"Cannot delete an organization with project {each.name} that has " + ", ".join(blockers))
@@ -137,7 +137,7 @@ def list_projects(call: Call) -> Reply:
 
 
 def list_organization_projects(call: Call) -> Reply:
-    return _page(call, call.world.store[Project].by("organization", organization_of(call).id))
+    return _page(call, call.world.store[Project].matching("organization", organization_of(call).id))
 
 
 def _page(call: Call, projects: list[Project]) -> Reply:
@@ -224,7 +224,7 @@ def delete_project(call: Call) -> Reply:
 
 
 def _erase_project(world: World, project: Project) -> None:
-    for key in world.store[ApiKey].by("project", project.id):
+    for key in world.store[ApiKey].matching("project", project.id):
         world.store.drop(key)
     world.erase(project)
 

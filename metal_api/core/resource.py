@@ -35,7 +35,7 @@ def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
     """Return a function that drops the records of ``kind`` whose ``key`` is the erased record's id."""
 
     def drop(world: World, owner: Record) -> None:
-        for each in world.store[kind].by(key, owner.id):
+        for each in world.store[kind].matching(key, owner.id):
             world.store.drop(each)
 
     return drop

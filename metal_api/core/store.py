@@ -71,7 +71,7 @@ class Table(Generic[R]):
         self._tuples = {each.name for each in fields if str(each.type).startswith("tuple")}
         self._rows: dict[str, R] = {}
         self._keys = kind.keys
-        self._found: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in kind.keys}
+        self._indexes: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in kind.keys}
 
     def values(self, record: R) -> JSON:
         """Return field name -> value, ready for ``json.dumps``."""
@@ -100,17 +100,17 @@ class Table(Generic[R]):
     def __getitem__(self, id_: str) -> R:
         return self._rows[id_]
 
-    def by(self, key: str, value: Hashable) -> list[R]:
+    def matching(self, key: str, value: Hashable) -> list[R]:
         """Return the records whose ``key`` is ``value``."""
-        return [self._rows[id_] for id_ in self._found[key].get(value, ())]
+        return [self._rows[id_] for id_ in self._indexes[key].get(value, ())]
 
     def first(self, key: str, value: Hashable) -> R | None:
-        for id_ in self._found[key].get(value, ()):
+        for id_ in self._indexes[key].get(value, ()):
             return self._rows[id_]
         return None
 
     def count(self, key: str, value: Hashable) -> int:
-        return len(self._found[key].get(value, ()))
+        return len(self._indexes[key].get(value, ()))
 
     def set(self, id_: str, record: R | None) -> R | None:
         """Set or (None) remove a record in memory and return its previous version. Only for the store: the database is not changed."""
@@ -120,7 +120,7 @@ class Table(Generic[R]):
             after = key(record) if record is not None else None
             if before == after:
                 continue
-            index = self._found[name]
+            index = self._indexes[name]
             if before is not None:
                 ids = index[before]
                 del ids[id_]

@@ -20,7 +20,7 @@ from metal_api.servers import Server, Servers
 
 def equip(world: World, device: Device, wanted_addresses: tuple[dict[str, Any], ...] | None = None) -> Device:
     """Allocate addresses for ``device``, by default those of its order, and return its next version; to be called in a transaction."""
-    bond = next(each for each in world.store[Port].by("device", device.id) if each.is_bond)
+    bond = next(each for each in world.store[Port].matching("device", device.id) if each.is_bond)
     server = world.service(Servers).of_device(device.id)
     if server is not None and server.is_plain:
         return _on_plain_network(world, device, server, bond.id)
@@ -119,7 +119,7 @@ def _from_block(world: World, device: Device, type_: str, prefix: int, chosen: l
 
 def release(world: World, device: Device) -> None:
     """Release all addresses of the device; to be called in a transaction that drops the device."""
-    for assignment in world.store[Assignment].by("device", device.id):
+    for assignment in world.store[Assignment].matching("device", device.id):
         world.service(AddressSpace).free(assignment)
         world.store.drop(assignment)
     if device.machine_network:

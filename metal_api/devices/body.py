@@ -194,7 +194,7 @@ class DeviceBody(Body):
             if id_ not in {each.id for each in members(self._world.store, project)}:
                 self.problems.append(f"User ssh keys: {id_} is not a user of this project")
             else:
-                chosen += [key.id for key in store[SshKey].by("user", id_)]
+                chosen += [key.id for key in store[SshKey].matching("user", id_)]
         # In addition to those above; an unknown key becomes a key of the project (vendor's OpenAPI text: "new or existing").
         for each in self._keys_sent():
             try:
@@ -202,8 +202,8 @@ class DeviceBody(Body):
             except ValueError:
                 self.problems.append("Ssh keys: key is invalid")
         if not (self._body.get("project_ssh_keys") or self._body.get("user_ssh_keys") or self._body.get("ssh_keys")):
-            chosen = [key.id for key in store[SshKey].by("project", project.id)]
-            chosen += [key.id for user in members(self._world.store, project) for key in store[SshKey].by("user", user.id)]
+            chosen = [key.id for key in store[SshKey].matching("project", project.id)]
+            chosen += [key.id for user in members(self._world.store, project) for key in store[SshKey].matching("user", user.id)]
             if not chosen:
                 self.problems.append(_NO_SSH_KEYS)
         return tuple(dict.fromkeys(chosen))

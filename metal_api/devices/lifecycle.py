@@ -166,7 +166,7 @@ class Lifecycle:
             now = datetime.now(UTC)
             ends = [
                 (datetime.fromisoformat(str(device.termination_time)), device)
-                for device in self._store[Device].by("ending", True)
+                for device in self._store[Device].matching("ending", True)
                 if device.state != "deprovisioning" and device.pending != "vanish"
             ]
             left = min(((moment - now).total_seconds() for moment, _end in ends if moment > now), default=None)
@@ -194,7 +194,7 @@ class Lifecycle:
             plan=device.plan,
             architecture=plan.architecture,
             drives=plan.machine_drives,
-            macs=tuple(port.mac for port in self._store[Port].by("device", device.id) if port.mac),
+            macs=tuple(port.mac for port in self._store[Port].matching("device", device.id) if port.mac),
             operating_system=device.operating_system,
             server_id=device.server_id,
         )
@@ -246,7 +246,7 @@ class Lifecycle:
                 except ExhaustedError as problem:
                     self._fail(self._now(device), f"Network configuration failed: {problem}")
                     return
-                found = [each.address for each in self._store[Assignment].by("device", device.id)]
+                found = [each.address for each in self._store[Assignment].matching("device", device.id)]
                 listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
                 self.record_progress(device, "provisioning.102", f"Network configured with addresses {listed}")
         await self._world.policy.before_install(device.id)
@@ -388,9 +388,9 @@ class Lifecycle:
         """Delete the device's record and everything that belongs to it; in a transaction. ``is_removed``: its server is free again."""
         world, store = self._world, self._store
         release(world, device)
-        for port in store[Port].by("device", device.id):
+        for port in store[Port].matching("device", device.id):
             world.erase(port)
-        for event in store[Event].by("device", device.id):
+        for event in store[Event].matching("device", device.id):
             store.drop(event)
         world.erase(device)
         if is_removed:

@@ -23,7 +23,7 @@ from metal_api.servers import Server, Servers
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:
-    most, there = world.policy.quota("devices"), world.store[Device].by("project", project.id)
+    most, there = world.policy.quota("devices"), world.store[Device].matching("project", project.id)
     if most is not None and len(there) >= most:
         read.problems.append(f"Devices quota of {most} for this project has been reached")
     quota = world.policy.plan_quotas().get(plan.slug) if plan else None

@@ -31,15 +31,15 @@ def create_device(call: Call) -> Reply:
 
 
 def list_devices(call: Call) -> Reply:
-    devices = call.world.store[Device].by("project", project_of(call).id)
+    devices = call.world.store[Device].matching("project", project_of(call).id)
     return _page(call, devices)
 
 
 def list_organization_devices(call: Call) -> Reply:
     organization = organization_of(call)
     store = call.world.store
-    projects = [each for each in store[Project].by("organization", organization.id) if call.caller.sees(each.id)]
-    return _page(call, [device for each in projects for device in store[Device].by("project", each.id)])
+    projects = [each for each in store[Project].matching("organization", organization.id) if call.caller.sees(each.id)]
+    return _page(call, [device for each in projects for device in store[Device].matching("project", each.id)])
 
 
 def _page(call: Call, devices: list[Device]) -> Reply:
@@ -74,14 +74,14 @@ def _filtered(call: Call, devices: list[Device]) -> list[Device]:
     if query.get("has_termination_time"):
         tests.append(lambda d: (d.termination_time is not None) == call.flag("has_termination_time"))
     if mac := query.get("mac_address", "").lower():
-        tests.append(lambda d: any(each.mac == mac for each in store[Port].by("device", d.id)))
+        tests.append(lambda d: any(each.mac == mac for each in store[Port].matching("device", d.id)))
     return [each for each in devices if all(test(each) for test in tests)] if tests else devices
 
 
 def _searched(world: World, device: Device) -> list[str]:
     """Return the searched texts: hostname, description, short_id, tags, plan, facility, system, addresses (vendor's OpenAPI text)."""
     system, metro = catalogue().operating_systems[device.operating_system], catalogue().metros[device.metro]
-    addresses = [each.address for each in world.store[Assignment].by("device", device.id)]
+    addresses = [each.address for each in world.store[Assignment].matching("device", device.id)]
     return [
         device.hostname,
         device.description or "",

@@ -88,7 +88,7 @@ def render_reservation(view: Rendering, reservation: Reservation, include: Inclu
         "project": view.part(include, "project", project),
         "project_lite": {"href": view.path("projects", project.id)},
         "requested_by": view.part(include, "requested_by", user) if user is not None else None,
-        "assignments": view.parts(include, "assignments", view.store[Assignment].by("reservation", reservation.id)),
+        "assignments": view.parts(include, "assignments", view.store[Assignment].matching("reservation", reservation.id)),
         "facility": facility_part(view, include, metro, by_default=True) if metro else None,
         "metro": metro_part(view, include, metro, by_default=True) if metro else None,
         "available": f"{view.path('ips', reservation.id)}/available",

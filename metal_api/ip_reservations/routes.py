@@ -33,7 +33,7 @@ REQUESTABLE = ("public_ipv4", "global_ipv4", "vrf")
 def list_reservations(call: Call) -> Reply:
     """Filters: types, metro, facility, state, tag, public, global_ip (any field of an answer may be one: vendor's OpenAPI text)."""
     project = project_of(call)
-    found: list[Reservation] = call.world.store[Reservation].by("project", project.id)
+    found: list[Reservation] = call.world.store[Reservation].matching("project", project.id)
     if types := call.values("types"):
         found = [each for each in found if each.type in types]
     if codes := call.values("metro"):
@@ -98,7 +98,7 @@ def request_reservation(call: Call) -> Reply:
 
 
 def _held(world: World, project_id: str, type_: str) -> list[Reservation]:
-    return [each for each in world.store[Reservation].by("project", project_id) if each.type == type_ and each.state != "denied"]
+    return [each for each in world.store[Reservation].matching("project", project_id) if each.type == type_ and each.state != "denied"]
 
 
 def decide(world: World, reservation: Reservation, *, approved: bool) -> Reservation:
@@ -160,7 +160,7 @@ def delete(call: Call) -> Reply:
         call.world.service(AddressSpace).free(record)
         call.world.store.drop(record)
         return Reply(status=204)
-    assigned = call.world.store[Assignment].by("reservation", record.id)
+    assigned = call.world.store[Assignment].matching("reservation", record.id)
     # Assignments of deprovisioning devices do not block: clients delete a block right after the device that was ordered with it.
     if any(call.world.store["devices"][each.device_id].state != "deprovisioning" for each in assigned):
         raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
@@ -193,7 +193,7 @@ def show_customdata(call: Call) -> Reply:
 
 def list_device_addresses(call: Call) -> Reply:
     device = call.find("devices")
-    found = call.world.store[Assignment].by("device", device.id)
+    found = call.world.store[Assignment].matching("device", device.id)
     return Reply({"ip_addresses": [call.shown(each) for each in found]})
 
 
@@ -214,7 +214,7 @@ def assign(call: Call) -> Reply:
     read = Body(call.body)
     attributes = read.attributes("customdata")
     read.fail()
-    bond = next(each for each in world.store["ports"].by("device", device.id) if each.is_bond)
+    bond = next(each for each in world.store["ports"].matching("device", device.id) if each.is_bond)
     # A single address is also its network and gateway.
     gateway = gateway_and_address(network)[0]
     assignment = world.store.put(
@@ -239,7 +239,7 @@ def assign(call: Call) -> Reply:
 
 
 def _containing(call: Call, project_id: str, metro: str, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
-    for each in call.world.store[Reservation].by("project", project_id):
+    for each in call.world.store[Reservation].matching("project", project_id):
         block = parsed(each.network) if each.network and each.type != "vrf" and not each.for_gateway else None
         if block is not None and each.metro in {None, metro} and contains(block, network):
             return each

@@ -35,7 +35,7 @@ def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Re
         raise unprocessable(f"Cidr must be between {allowed[0]} and {allowed[-1]}")
     if not any(contains(parsed(each), network) for each in vrf.ip_ranges):
         raise unprocessable("Network is not within an IP range of the VRF")
-    taken = [parsed(str(each.network)) for each in world.store[Reservation].by("vrf", vrf.id)]
+    taken = [parsed(str(each.network)) for each in world.store[Reservation].matching("vrf", vrf.id)]
     if any(contains(each, network) or contains(network, each) for each in taken):
         raise unprocessable("Network has already been taken")
     details = call.field("details")
@@ -56,7 +56,7 @@ def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Re
 
 
 def list_blocks(call: Call) -> Reply:
-    found = call.world.store[Reservation].by("vrf", call.find(Vrf).id)
+    found = call.world.store[Reservation].matching("vrf", call.find(Vrf).id)
     return Reply({"ip_addresses": [call.shown(each) for each in found]})
 
 

@@ -138,7 +138,7 @@ def _apply(world: World, batch: VlanBatch) -> None:
 
 def list_batches(call: Call) -> Reply:
     port = find(call)[1]
-    found = call.world.store[VlanBatch].by("port", port.id)
+    found = call.world.store[VlanBatch].matching("port", port.id)
     return Reply({"batches": [call.shown(each) for each in found]})
 
 

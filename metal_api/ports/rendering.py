@@ -36,7 +36,7 @@ def render_port(view: Rendering, port: Port, include: Include) -> JSON:
         "href": view.path("ports", port.id),
     }
     if port.is_bond:
-        result["network_type"] = network_type(port, store[Port].by("bond", port.id))
+        result["network_type"] = network_type(port, store[Port].matching("bond", port.id))
     else:
         result["bond"] = {"id": port.bond_id, "name": port.bond_name}
     return result

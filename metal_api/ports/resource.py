@@ -19,7 +19,7 @@ from metal_api.virtual_networks import VirtualNetwork
 
 def _leave(world: World, vlan: VirtualNetwork) -> None:
     """Take a deleted VLAN off the ports of devices that are deprovisioning, which do not block its deletion."""
-    for port in world.store[Port].by("in_use", True):
+    for port in world.store[Port].matching("in_use", True):
         if vlan.id in port.vlan_ids:
             native = None if port.native_vlan_id == vlan.id else port.native_vlan_id
             world.store.put(replace(port, vlan_ids=tuple(each for each in port.vlan_ids if each != vlan.id), native_vlan_id=native))

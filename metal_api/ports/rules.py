@@ -111,7 +111,7 @@ class Ports:
         whole_bond = all_of_it or port.is_bond
         removed = [each for each in (members if whole_bond else [port]) if each.bonded]
         remaining = [each for each in members if each.bonded and each not in removed]
-        addressed = any(each.port_id == bond.id for each in self._store[Assignment].by("device", self._device.id))
+        addressed = any(each.port_id == bond.id for each in self._store[Assignment].matching("device", self._device.id))
         if removed and not remaining and not whole_bond and addressed:
             raise unprocessable(f"{bond.name} is in Layer 3: its last port cannot be disbonded before it is converted to Layer 2")
         if removed:
@@ -128,7 +128,7 @@ class Ports:
         self._convertible(port)
         if port.layer == 2:
             raise unprocessable(f"{port.name} is already configured for Layer 2")  # real
-        for assignment in self._store[Assignment].by("device", self._device.id):
+        for assignment in self._store[Assignment].matching("device", self._device.id):
             if assignment.port_id == port.id:
                 self._world.service(AddressSpace).free(assignment)
                 self._store.drop(assignment)
@@ -150,7 +150,7 @@ class Ports:
             raise unprocessable(f"{port.name} is not bonded: bond its ports before it is converted to Layer 3")
         self._without_native(port)
         port = self._store.put(replace(port, layer=3))
-        first = next(each for each in self._store[Port].by("device", self._device.id) if each.is_bond)
+        first = next(each for each in self._store[Port].matching("device", self._device.id) if each.is_bond)
         if port.id == first.id:
             equip(self._world, self._device, self._asked(request_ips))
         return port
@@ -174,7 +174,7 @@ class Ports:
 
     def _family(self, port: Port) -> tuple[Port, list[Port]]:
         bond = port if port.bond_id is None else self._store[Port][port.bond_id]
-        return bond, self._store[Port].by("bond", bond.id)
+        return bond, self._store[Port].matching("bond", bond.id)
 
     def _changeable(self) -> None:
         if self._device.network_frozen:

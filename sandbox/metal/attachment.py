@@ -33,7 +33,7 @@ AttachmentOf = Callable[[str], Attachment]
 
 def attachment(world: World, device_id: str) -> Attachment:
     """Return where the device's first bond is, with its VLANs while it is bonded. Frames of the native VLAN have no tag."""
-    bond = next((each for each in world.store[Port].by("device", device_id) if each.is_bond), None)
+    bond = next((each for each in world.store[Port].matching("device", device_id) if each.is_bond), None)
     if bond is None:
         return Attachment()
     if not bond.bonded:
@@ -47,5 +47,5 @@ def attachment(world: World, device_id: str) -> Attachment:
 def active_addresses(world: World, vlan_id: str) -> list[str]:
     """Return the addresses of the gateways of a VLAN that route packets, without prefix."""
     store = world.store
-    active = [each for each in store[MetalGateway].by("vlan", vlan_id) if each.state == "active"]
+    active = [each for each in store[MetalGateway].matching("vlan", vlan_id) if each.state == "active"]
     return [str(parsed(str(store[Reservation][each.reservation_id].network)).network_address + 1) for each in active]

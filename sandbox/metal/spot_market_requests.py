@@ -53,7 +53,7 @@ class SpotMarketRequest(Record):
 def render_spot_market_request(view: Rendering, request: SpotMarketRequest, include: Include) -> JSON:
     known, store = catalogue(), view.store
     plan, metros = known.plans[request.plan], [known.metros[each] for each in request.metros]
-    devices = store[Device].by("spot_market_request", request.id)
+    devices = store[Device].matching("spot_market_request", request.id)
     return {
         "id": request.id,
         "devices_min": request.devices_min,
@@ -136,7 +136,7 @@ def meet(world: World, request: SpotMarketRequest) -> None:
     now = datetime.now(UTC)
     if request.end_at is not None and datetime.fromisoformat(request.end_at) <= now:
         return
-    present = world.store[Device].by("spot_market_request", request.id)
+    present = world.store[Device].matching("spot_market_request", request.id)
     for code in request.metros:
         room = min(request.devices_max - len(present), world.service(Capacity).available_servers(code, request.plan))
         if room < 1 or len(present) + room < request.devices_min or _price(world, code, request.plan) > request.max_bid_price:
@@ -162,7 +162,7 @@ def meet(world: World, request: SpotMarketRequest) -> None:
 
 
 def list_requests(call: Call) -> Reply:
-    found = call.world.store[SpotMarketRequest].by("project", project_of(call).id)
+    found = call.world.store[SpotMarketRequest].matching("project", project_of(call).id)
     return Reply({"spot_market_requests": [call.shown(each) for each in found]})
 
 
@@ -174,7 +174,7 @@ def delete_request(call: Call) -> Reply:
     """Delete a request. Its devices stay, unless ``force_termination`` is set."""
     request = call.find(SpotMarketRequest)
     if call.flag("force_termination"):
-        for device in call.world.store[Device].by("spot_market_request", request.id):
+        for device in call.world.store[Device].matching("spot_market_request", request.id):
             call.world.service(Lifecycle).end(device, "The spot market request was deleted")
     call.world.store.drop(request)
     return Reply(status=204)
@@ -194,7 +194,7 @@ def market_changed(world: World, notice: float) -> None:
     An eviction sets the device's termination time (vendor's docs), which stays if the price falls again (ours).
     """
     with world.store.transaction():
-        for device in world.store[Device].by("spot", True):
+        for device in world.store[Device].matching("spot", True):
             price = _price(world, device.metro, device.plan)
             if device.termination_time or device.spot_price_max is None or device.spot_price_max >= price:
                 continue

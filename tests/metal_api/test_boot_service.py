@@ -105,7 +105,7 @@ async def test_a_machine_cannot_fill_the_memory_with_events(sandbox: Sandbox, mo
         assert answer.status_code == 200
         answer = await client.post("/phone-home", json={"type": "own.1", "body": "x" * 60_000})
         assert answer.status_code == 200
-        assert max(len(each.body) for each in events.by("device", device["id"])) == boot.LONGEST_TEXT
+        assert max(len(each.body) for each in events.matching("device", device["id"])) == boot.LONGEST_TEXT
         assert (await client.post("/phone-home", json={"type": "x" * 1000})).status_code == 400
         monkeypatch.setattr(boot, "MOST_EVENTS", events.count("device", device["id"]))
         for path, body in (("/events", {"code": 1}), ("/phone-home", {"type": "own.2"})):
@@ -121,5 +121,5 @@ async def test_a_wrong_address_is_reported_once(asked: tuple[str, list[str]], sa
     mac = server.macs[0]
     for _time in range(3):
         assert (await call(url, "127.0.0.1", "GET", f"/auto.ipxe?mac={mac.replace(':', '-')}")).status_code == 404
-    texts = [each.body for each in sandbox.world.store[Event].by("device", device["id"]) if each.type == "server.wrong_address"]
+    texts = [each.body for each in sandbox.world.store[Event].matching("device", device["id"]) if each.type == "server.wrong_address"]
     assert texts == [f"Server {server.name} asked for its boot script from 127.0.0.1: DHCP has to give {server.address} to {mac}"]

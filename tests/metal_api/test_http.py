@@ -99,7 +99,7 @@ async def test_search_and_filters(sandbox: Sandbox) -> None:
     assert await names(metro="sv") == ["b"]
     assert await names(plan="m3.small.x86") == ["b"]
     assert await names(type="reserved") == []
-    address = sandbox.world.store["devices"].by("project", sandbox.world.project_id)[1].machine_address
+    address = sandbox.world.store["devices"].matching("project", sandbox.world.project_id)[1].machine_address
     assert await names(search=str(address)) == ["a-2"]
 
 

@@ -75,7 +75,7 @@ class Authentication:
     def knows(self, token: str) -> bool:
         return self._store[ApiKey].first("token", token) is not None
 
-    def who(self, token: str) -> str:
+    def name_of(self, token: str) -> str:
         """Return the owner's name for records of requests, for an unknown token its short fingerprint."""
         caller = self.owner(token)
         if caller is not None:

@@ -54,7 +54,7 @@ class Authentication(Protocol):
 
     def authenticate(self, token: str, method: str) -> Caller: ...
     def knows(self, token: str) -> bool: ...
-    def who(self, token: str) -> str: ...
+    def name_of(self, token: str) -> str: ...
     def tokens(self) -> list[str]: ...
 
 
@@ -126,7 +126,7 @@ class MetalApp:
     async def _metal(self, scope: Scope, receive: Receive, send: Send, started: float) -> None:
         request = Request(scope, receive)
         requested = self._requested(scope, request, started)
-        ACTOR.set(Actor(requested.who, request.client.host if request.client else "", requested.request_id))
+        ACTOR.set(Actor(requested.caller, request.client.host if request.client else "", requested.request_id))
         parsing.begin()
         process: Answer = partial(self._answer, scope, request)
         for each in reversed(self.world.filters):
@@ -143,7 +143,7 @@ class MetalApp:
             method=scope["method"],
             path=scope["metal.base"] + scope["path"],
             query=scope["query_string"].decode("latin-1"),
-            who=self._authentication.who(scope["metal.token"]),
+            caller=self._authentication.name_of(scope["metal.token"]),
             started=started,
             request_id=str(uuid.uuid4()),
             token=scope["metal.token"],

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 @dataclass(frozen=True)
 class Requested:
-    """``service``: ``metal``, ``boot`` or ``metadata``. ``who``: the caller's name, without secrets. ``started``: of time.time().
+    """``service``: ``metal``, ``boot`` or ``metadata``. ``caller``: the caller's name, without secrets. ``started``: of time.time().
 
     ``secrets``: texts that must not be recorded, such as tokens in the request's headers. ``token``: of the Metal API, empty for none.
     """
@@ -22,7 +22,7 @@ class Requested:
     method: str
     path: str
     query: str
-    who: str
+    caller: str
     started: float
     request_id: str = ""
     token: str = ""

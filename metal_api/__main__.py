@@ -142,7 +142,7 @@ def _add_ironic(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:  # noqa: PLR0911 - one for each command
     # Here and not at the top: --help needs nothing installed.
     from metal_api.backup import backup, restore  # noqa: PLC0415
-    from metal_api.catalogue.data import use  # noqa: PLC0415
+    from metal_api.catalogue.data import set_catalogue  # noqa: PLC0415
     from metal_api.database_option import database_url  # noqa: PLC0415
     from metal_api.images import fetch, read_stream  # noqa: PLC0415
     from metal_api.offline import make_key  # noqa: PLC0415
@@ -180,7 +180,7 @@ def _run(chosen: argparse.Namespace) -> int:  # noqa: PLR0911 - one for each com
         ironic = parse_ironic(chosen.ironic_url, chosen.ironic_user, chosen.ironic_password_file, chosen.os_cloud)
         if chosen.command == "enrol":
             rack = load_rack(chosen.rack)
-            use(catalogue_of(rack))
+            set_catalogue(catalogue_of(rack))
             access = ironic or own_ironic(chosen.state)
             return enrol_once(rack, access, dry_run=chosen.dry_run, remove=chosen.remove, check_bmcs=ironic is None)
         return serve(

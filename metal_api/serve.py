@@ -34,7 +34,7 @@ from metal_api.app import create_machines_app, create_metal_app
 from metal_api.audit import Audit
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, write_media
-from metal_api.catalogue.data import Catalogue, Plan, own_metro, use
+from metal_api.catalogue.data import Catalogue, Plan, own_metro, set_catalogue
 from metal_api.certificate import Certificate, CertificateError, by_own_ca, from_files
 from metal_api.connections import Connections, raise_descriptors
 from metal_api.core.database import DatabaseError, UnusableError
@@ -231,7 +231,7 @@ def serve(options: Options) -> int:
     options = checked(options)
     with locked(options.state, "server"):
         rack = rack_in_force(options.rack, options.state)
-        use(catalogue_of(rack))
+        set_catalogue(catalogue_of(rack))
         check_place(options.state, options.database)
         try:
             write_media(options.state / MEDIA, _boot_url(options))

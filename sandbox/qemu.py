@@ -27,7 +27,7 @@ from rich.console import Console
 
 from metal_api.boot import BootMedia
 from metal_api.boot_iso import BootIsoError, check_packages, write_media
-from metal_api.catalogue.data import Catalogue, Plan, use
+from metal_api.catalogue.data import Catalogue, Plan, set_catalogue
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic import agent
@@ -160,7 +160,7 @@ def use_name_server(folder: Path) -> None:
 
 def use_catalogue() -> None:
     """Set the catalogue of this process: the vendor's, and the plan of the machines."""
-    use(Catalogue(plans=[PLAN]))
+    set_catalogue(Catalogue(plans=[PLAN]))
 
 
 def networks() -> Mapping[str, MetroNetwork]:

@@ -193,13 +193,13 @@ _current: list[Catalogue] = []
 
 
 def catalogue() -> Catalogue:
-    """Return the catalogue of this process: the vendor's, unless :func:`use` has set another."""
+    """Return the catalogue of this process: the vendor's, unless :func:`set_catalogue` has set another."""
     if not _current:
         _current.append(Catalogue())
     return _current[0]
 
 
-def use(chosen: Catalogue) -> None:
+def set_catalogue(chosen: Catalogue) -> None:
     """Set the catalogue of this process, before its first :class:`metal_api.world.MetalWorld`."""
     _current[:] = [chosen]
 

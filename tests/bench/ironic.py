@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from metal_api.catalogue.data import use
+from metal_api.catalogue.data import set_catalogue
 from metal_api.core.world import MetroNetwork
 from metal_api.ironic.embedded import ensure_ironic
 from metal_api.ironic.enrolment import enrol
@@ -34,7 +34,7 @@ def bench(report: Report, folder: Path) -> None:
     report.note(f"enrolling {NODES} nodes of fake hardware")
     file = rack_file(folder / "rack.yml", NETWORK, NODES)
     loaded = load(file)
-    use(catalogue_of(loaded))
+    set_catalogue(catalogue_of(loaded))
     rack = FakeRack(folder / "ironic", programs, power_sync=60)
     try:
         enrolments = Table(f"Enrolment of {NODES} servers", [Column("run"), Column("calls"), Column("seconds", ".1f")])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metal_api.__main__ import main
-from metal_api.catalogue.data import Catalogue, Plan, catalogue, own_metro, use
+from metal_api.catalogue.data import Catalogue, Plan, catalogue, own_metro, set_catalogue
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
@@ -49,9 +49,9 @@ plans:
 def lab() -> Iterator[None]:
     """The catalogue of a rack, until the test sets another."""
     before = catalogue()
-    use(Catalogue([own_metro("lab", "Laboratory", "DE")], [PLAN]))
+    set_catalogue(Catalogue([own_metro("lab", "Laboratory", "DE")], [PLAN]))
     yield
-    use(before)
+    set_catalogue(before)
 
 
 @pytest.mark.usefixtures("lab")
@@ -71,7 +71,7 @@ async def test_a_plan_and_a_metro_of_a_device_are_taken_out_of_the_rack_file(tmp
         assert sandbox.state(device["id"]) == "active"
         known = sandbox.world.store[Server][SERVER.id]
         assert (known.address, known.gateway) == ("127.95.0.10", "127.95.0.1")
-    use(Catalogue([own_metro("new", "New", "DE")]))
+    set_catalogue(Catalogue([own_metro("new", "New", "DE")]))
     async with sandbox_in(tmp_path, strict=False) as sandbox:
         sandbox.be_rack(monkeypatch, {}, replace(SERVER, unavailable="its plan is not in the rack file"))
         # Its network stays that of the device.

@@ -27,9 +27,9 @@ def _list(call: Call, keys: list[ApiKey]) -> Reply:
     """Return the keys, without pages (vendor's OpenAPI text), and for a read-only key without the tokens of other keys (ours)."""
     search, own = call.query.get("search", "").lower(), call.caller.key
     shown = [
-        render_api_key(call.rendering, each, with_token=not own.read_only or each.id == own.id)
-        for each in keys
-        if search in each.description.lower()
+        render_api_key(call.rendering, key, with_token=not own.read_only or key.id == own.id)
+        for key in keys
+        if search in key.description.lower()
     ]
     return Reply({"api_keys": shown})
 

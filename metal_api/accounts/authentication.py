@@ -83,4 +83,4 @@ class Authentication:
         return f"unknown {hashlib.sha256(token.encode()).hexdigest()[:8]}" if token else "nobody"
 
     def tokens(self) -> list[str]:
-        return [each.token for each in self._store[ApiKey]]
+        return [key.token for key in self._store[ApiKey]]

@@ -14,13 +14,13 @@ from metal_api.core.world import World
 
 def members(store: Store, project: Project) -> list[User]:
     """Return the users with access to ``project``, those of its organization first."""
-    of_organization = store[Organization][project.organization_id].member_ids or [each.id for each in store[User]]
+    of_organization = store[Organization][project.organization_id].member_ids or [user.id for user in store[User]]
     ids = dict.fromkeys((*of_organization, *project.member_ids))
     return [user for user in map(store[User].get, ids) if user is not None]
 
 
 def projects_of(store: Store, user_id: str) -> list[Project]:
-    return [each for each in store[Project] if any(user.id == user_id for user in members(store, each))]
+    return [project for project in store[Project] if any(user.id == user_id for user in members(store, project))]
 
 
 def project_of(call: Call, id_: str | None = None) -> Project:

@@ -61,7 +61,7 @@ def author(view: Rendering, user_id: str) -> JSON:
 
 
 def render_organization(view: Rendering, organization: Organization, include: Include) -> JSON:
-    projects = [each for each in view.store[Project].matching("organization", organization.id) if view.sees(each.id)]
+    projects = [project for project in view.store[Project].matching("organization", organization.id) if view.sees(project.id)]
     return {
         "id": organization.id,
         "name": organization.name,
@@ -72,7 +72,7 @@ def render_organization(view: Rendering, organization: Organization, include: In
         "customdata": organization.customdata,
         "credit_amount": 0.0,
         "projects": view.parts(include, "projects", projects),
-        "members": [{"href": f"{view.base}/users/{each}"} for each in organization.member_ids],
+        "members": [{"href": f"{view.base}/users/{user_id}"} for user_id in organization.member_ids],
         "memberships": [],
         "created_at": organization.created_at,
         "updated_at": organization.updated_at,
@@ -98,7 +98,7 @@ def render_project(view: Rendering, project: Project, include: Include) -> JSON:
         "payment_method": {"href": f"#{project.payment_method_id or organization.id}"},
         "invitations": [],
         "members": view.parts(include, "members", members(view.store, project)),
-        "memberships": [_membership_part(view, include, project, each) for each in members(view.store, project)],
+        "memberships": [_membership_part(view, include, project, user) for user in members(view.store, project)],
         "volumes": [],
         "devices": view.parts(include, "devices", devices),
         "ssh_keys": view.parts(include, "ssh_keys", keys),

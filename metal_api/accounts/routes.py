@@ -44,7 +44,7 @@ def list_users(call: Call) -> Reply:
     store, seen = call.world.store, dict[str, User]()
     for project in store[Project]:
         if call.caller.sees(project.id):
-            seen |= {each.id: each for each in members(call.world.store, project)}
+            seen |= {user.id: user for user in members(call.world.store, project)}
     return call.page("users", list(seen.values()), call.shown)
 
 
@@ -61,7 +61,7 @@ def _user(call: Call) -> User:
     user = call.world.store[User].get(call.id)
     if user is None:
         raise not_found()
-    if user.id != call.caller.user_id and not any(call.caller.sees(each.id) for each in projects_of(call.world.store, user.id)):
+    if user.id != call.caller.user_id and not any(call.caller.sees(project.id) for project in projects_of(call.world.store, user.id)):
         raise not_found()
     return user
 
@@ -71,10 +71,10 @@ def list_organizations(call: Call) -> Reply:
     if call.caller.key.project_id:
         raise forbidden()
     store = call.world.store
-    found = [each for each in store[Organization] if call.caller.is_member(each)]
+    organizations = [organization for organization in store[Organization] if call.caller.is_member(organization)]
     if call.flag("without_projects"):
-        found = [each for each in found if not store[Project].count("organization", each.id)]
-    return call.page("organizations", found, call.shown)
+        organizations = [organization for organization in organizations if not store[Project].count("organization", organization.id)]
+    return call.page("organizations", organizations, call.shown)
 
 
 def show_organization(call: Call) -> Reply:
@@ -123,11 +123,11 @@ def delete_organization(call: Call) -> Reply:
     """Delete an organization with its projects, unless one of them cannot be deleted: metal-cli's end-to-end tests do so."""
     organization, world = organization_of(call), call.world
     projects = world.store[Project].matching("organization", organization.id)
-    for each in projects:
-        if blockers := world.blockers(each):
-            raise unprocessable(f"Cannot delete an organization with project {each.name} that has " + ", ".join(blockers))
-    for each in projects:
-        _erase_project(world, each)
+    for project in projects:
+        if blockers := world.blockers(project):
+            raise unprocessable(f"Cannot delete an organization with project {project.name} that has " + ", ".join(blockers))
+    for project in projects:
+        _erase_project(world, project)
     world.store.drop(organization)
     return Reply(status=204)
 
@@ -143,7 +143,7 @@ def list_organization_projects(call: Call) -> Reply:
 def _page(call: Call, projects: list[Project]) -> Reply:
     """Return a page of projects. ``name`` matches a part of the name (clients' code)."""
     name = call.query.get("name", "").lower()
-    seen = [each for each in projects if call.caller.sees(each.id) and name in each.name.lower()]
+    seen = [project for project in projects if call.caller.sees(project.id) and name in project.name.lower()]
     return call.page("projects", seen, call.shown)
 
 
@@ -153,9 +153,9 @@ def create_project(call: Call) -> Reply:
         raise forbidden()
     store = call.world.store
     user = store[User][call.caller.user_id]
-    asked = call.params.get("id") or call.field("organization_id")
-    organization = store[Organization].get(asked or user.organization_id)
-    if asked and (organization is None or not call.caller.is_member(organization)):
+    organization_id = call.params.get("id") or call.field("organization_id")
+    organization = store[Organization].get(organization_id or user.organization_id)
+    if organization_id and (organization is None or not call.caller.is_member(organization)):
         raise not_found()
     attributes = _attributes(call, creating=True)
     if organization is None:
@@ -183,7 +183,7 @@ def _attributes(call: Call, *, creating: bool = False) -> dict[str, Any]:
             read.problems.append("Name can't be blank")
         elif len(name) > 80:
             read.problems.append("Name is too long (maximum is 80 characters)")
-        elif any(ord(each) > 0xFFFF for each in name):
+        elif any(ord(character) > 0xFFFF for character in name):
             read.problems.append("Name cannot contain characters encoded in greater than 3 bytes")
         changes["name"] = name
     if call.field("backend_transfer_enabled") is not None:
@@ -232,8 +232,8 @@ def _erase_project(world: World, project: Project) -> None:
 def list_memberships(call: Call) -> Reply:
     project = project_of(call, call.params["project_id"])
     search = call.query.get("search", "").lower()
-    found = [each for each in members(call.world.store, project) if search in f"{each.first_name} {each.last_name} {each.email}".lower()]
-    return Reply({"memberships": [render_membership(call.rendering, project, each) for each in found]})
+    users = [user for user in members(call.world.store, project) if search in f"{user.first_name} {user.last_name} {user.email}".lower()]
+    return Reply({"memberships": [render_membership(call.rendering, project, user) for user in users]})
 
 
 def show_membership(call: Call) -> Reply:

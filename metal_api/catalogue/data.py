@@ -76,12 +76,12 @@ class Plan:
         """The disks with the names of the device's kernel: sd* in catalogue order, NVMe separately."""
         kinds: dict[str, DriveKind] = {"SSD": "SSD", "HDD": "HDD", "NVME": "NVMe"}
         # Without end, as those of the kernel: /dev/sdaa follows /dev/sdz.
-        letters = ("".join(each) for length in count(1) for each in product(ascii_lowercase, repeat=length))
-        names = {"NVMe": (f"/dev/nvme{n}n1" for n in count()), "sd": (f"/dev/sd{each}" for each in letters)}
+        letters = ("".join(characters) for length in count(1) for characters in product(ascii_lowercase, repeat=length))
+        names = {"NVMe": (f"/dev/nvme{n}n1" for n in count()), "sd": (f"/dev/sd{suffix}" for suffix in letters)}
         return tuple(
-            Drive(next(names["NVMe" if kinds[each["type"]] == "NVMe" else "sd"]), each["size_gb"], kinds[each["type"]])
-            for each in self.drives
-            for _unused in range(each["count"])
+            Drive(next(names["NVMe" if kinds[drive["type"]] == "NVMe" else "sd"]), drive["size_gb"], kinds[drive["type"]])
+            for drive in self.drives
+            for _unused in range(drive["count"])
         )
 
     @cached_property
@@ -91,8 +91,8 @@ class Plan:
             "cpus": [{"count": 1, "type": f"{self.cpu} {self.cores}-Core Processor"}],
             "memory": {"total": f"{self.memory_gb}GB"},
             "drives": [
-                {"count": each["count"], "size": _size(each["size_gb"]), "type": each["type"], "category": each["category"]}
-                for each in self.drives
+                {"count": drive["count"], "size": _size(drive["size_gb"]), "type": drive["type"], "category": drive["category"]}
+                for drive in self.drives
             ],
             "nics": [{"count": self.ports, "type": self.nic}],
             "features": {"raid": len(self.drives) > 1, "txt": self.ending == "x86", "uefi": True},
@@ -127,54 +127,54 @@ class Catalogue:
     def __init__(self, metros: Iterable[Metro] = (), plans: Iterable[Plan] = ()) -> None:
         data = yaml.safe_load(Path(__file__).with_name("catalogue.yml").read_text(encoding="utf-8"))
         self.metros = {
-            each["code"]: Metro(each["id"], each["code"], each["name"], each["country"], each.get("facility", f"{each['code']}1"))
-            for each in data["metros"]
+            row["code"]: Metro(row["id"], row["code"], row["name"], row["country"], row.get("facility", f"{row['code']}1"))
+            for row in data["metros"]
         }
-        own = {each.code: each for each in metros}
+        own = {metro.code: metro for metro in metros}
         self.metros = own or self.metros
-        besides = {each.slug: each for each in plans}
-        self.plans = {each["slug"]: _plan(each) for each in data["plans"]} | besides
+        besides = {plan.slug: plan for plan in plans}
+        self.plans = {row["slug"]: _plan(row) for row in data["plans"]} | besides
         if own:
             self.plans = {
-                slug: replace(each, price_hour=each.price_hour if slug in besides else 0.0, deployment_types=("on_demand",))
-                for slug, each in self.plans.items()
+                slug: replace(plan, price_hour=plan.price_hour if slug in besides else 0.0, deployment_types=("on_demand",))
+                for slug, plan in self.plans.items()
             }
         self.operating_systems = {
-            each["slug"]: OperatingSystem(
-                slug=each["slug"],
-                name=each["name"],
-                distro=each["distro"],
-                version=each["version"],
-                on=tuple(plan.slug for plan in self.plans.values() if plan.ending in each["architectures"]),
-                licensed=each.get("licensed", False),
-                default=each.get("default", False),
-                subnet=each.get("subnet", 31),
+            row["slug"]: OperatingSystem(
+                slug=row["slug"],
+                name=row["name"],
+                distro=row["distro"],
+                version=row["version"],
+                on=tuple(plan.slug for plan in self.plans.values() if plan.ending in row["architectures"]),
+                licensed=row.get("licensed", False),
+                default=row.get("default", False),
+                subnet=row.get("subnet", 31),
             )
-            for each in data["operating_systems"]
+            for row in data["operating_systems"]
         }
         self.plans, self.metros = _Plans(self.plans), _Metros(self.metros)
-        things: list[Metro | Plan | OperatingSystem] = [*self.metros.values(), *self.plans.values(), *self.operating_systems.values()]
-        self._by_id = {each.id: each for each in things}
-        self._facilities = {each.facility: each for each in self.metros.values()} | {
-            each.facility_id: each for each in self.metros.values()
+        entries: list[Metro | Plan | OperatingSystem] = [*self.metros.values(), *self.plans.values(), *self.operating_systems.values()]
+        self._by_id = {entry.id: entry for entry in entries}
+        self._facilities = {metro.facility: metro for metro in self.metros.values()} | {
+            metro.facility_id: metro for metro in self.metros.values()
         }
 
     def metro(self, name: object) -> Metro | None:
         """Return a metro by code (also in upper case, as in the vendor's docs) or id."""
         text = str(name)
-        found = self.metros.get(text.lower()) or self._by_id.get(text)
-        return found if isinstance(found, Metro) else None
+        metro = self.metros.get(text.lower()) or self._by_id.get(text)
+        return metro if isinstance(metro, Metro) else None
 
     def metro_of_facility(self, name: object) -> Metro | None:
         return self._facilities.get(str(name))
 
     def plan(self, name: object) -> Plan | None:
-        found = self.plans.get(str(name)) or self._by_id.get(str(name))
-        return found if isinstance(found, Plan) else None
+        plan = self.plans.get(str(name)) or self._by_id.get(str(name))
+        return plan if isinstance(plan, Plan) else None
 
     def operating_system(self, name: object) -> OperatingSystem | None:
-        found = self.operating_systems.get(str(name)) or self._by_id.get(str(name))
-        return found if isinstance(found, OperatingSystem) else None
+        system = self.operating_systems.get(str(name)) or self._by_id.get(str(name))
+        return system if isinstance(system, OperatingSystem) else None
 
 
 class _Plans(dict[str, Plan]):

@@ -30,16 +30,16 @@ def one_place(call: Call, read: Body) -> Metro | None:
     return metro
 
 
-def places(read: Body, kind: str, asked: Any) -> list[Metro]:
+def places(read: Body, kind: str, value: Any) -> list[Metro]:
     """Return the metros for a name, or for a list of names in order of preference; empty if it is invalid."""
     find = catalogue().metro_of_facility if kind == "facility" else catalogue().metro
-    names = [None] if is_blank(asked) else asked if isinstance(asked, list) else [asked]
-    found = [list(catalogue().metros.values()) if isinstance(name, str) and name.lower() == "any" else [find(name)] for name in names]
-    unknown = [name for name, (first, *_more) in zip(names, found, strict=True) if first is None]
+    names = [None] if is_blank(value) else value if isinstance(value, list) else [value]
+    candidates = [list(catalogue().metros.values()) if isinstance(name, str) and name.lower() == "any" else [find(name)] for name in names]
+    unknown = [name for name, (first, *_more) in zip(names, candidates, strict=True) if first is None]
     if kind == "facility" and len(unknown) == len(names) > 1:
         # Of several facilities none exists: the service blamed the field (packngo#121).
         unknown = [None]
     if unknown:
         read.problems.append(not_valid(unknown[0], kind))
         return []
-    return [metro for metros in found for metro in metros if metro is not None]
+    return [metro for metros in candidates for metro in metros if metro is not None]

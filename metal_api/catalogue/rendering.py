@@ -40,7 +40,7 @@ def metros_of(world: World, plan: Plan) -> tuple[Metro, ...]:
     codes = world.metros_of_servers.get(plan.slug)
     if codes is None and world.environment.has_only_servers:
         return ()
-    return tuple(each for each in catalogue().metros.values() if codes is None or each.code in codes)
+    return tuple(metro for metro in catalogue().metros.values() if codes is None or metro.code in codes)
 
 
 def show_plan(base: str, plan: Plan, metros: tuple[Metro, ...], include: Include = PLAIN) -> JSON:
@@ -48,9 +48,9 @@ def show_plan(base: str, plan: Plan, metros: tuple[Metro, ...], include: Include
         return _plan(base, plan, metros)
     shown = dict(_plan(base, plan, metros))
     if include.includes("available_in"):
-        shown["available_in"] = [{**show_facility(base, each), "price": {"hour": plan.price_hour}} for each in metros]
+        shown["available_in"] = [{**show_facility(base, metro), "price": {"hour": plan.price_hour}} for metro in metros]
     if include.includes("available_in_metros"):
-        shown["available_in_metros"] = [{**show_metro(base, each), "price": {"hour": plan.price_hour}} for each in metros]
+        shown["available_in_metros"] = [{**show_metro(base, metro), "price": {"hour": plan.price_hour}} for metro in metros]
     return shown
 
 
@@ -100,8 +100,10 @@ def _plan(base: str, plan: Plan, metros: tuple[Metro, ...]) -> JSON:
             "deployment_types": list(plan.deployment_types),
             "pricing": {"hour": plan.price_hour},
             "specs": plan.specs,
-            "available_in": [{"href": f"{base}/facilities/{each.facility_id}", "price": {"hour": plan.price_hour}} for each in metros],
-            "available_in_metros": [{"href": f"{base}/locations/metros/{each.id}", "price": {"hour": plan.price_hour}} for each in metros],
+            "available_in": [{"href": f"{base}/facilities/{metro.facility_id}", "price": {"hour": plan.price_hour}} for metro in metros],
+            "available_in_metros": [
+                {"href": f"{base}/locations/metros/{metro.id}", "price": {"hour": plan.price_hour}} for metro in metros
+            ],
             "href": f"{base}/plans/{plan.id}",
         }
     return shown

@@ -31,7 +31,7 @@ def list_plans(call: Call) -> Reply:
 
 
 def list_metros(call: Call) -> Reply:
-    return Reply({"metros": [show_metro(call.base, each) for each in catalogue().metros.values()]})
+    return Reply({"metros": [show_metro(call.base, metro) for metro in catalogue().metros.values()]})
 
 
 def read_metro(call: Call) -> Reply:
@@ -66,7 +66,7 @@ def read_operating_system(call: Call) -> Reply:
 def list_facilities(call: Call) -> Reply:
     """Return the facilities. Removed from the vendor's OpenAPI text in 2026; older clients use them, and got these headers before."""
     _of_owner(call)
-    facilities = [show_facility(call.base, each) for each in catalogue().metros.values()]
+    facilities = [show_facility(call.base, metro) for metro in catalogue().metros.values()]
     return Reply({"facilities": facilities}, headers={"Deprecation": "true", "Sunset": "Thu, 30 Nov 2023 00:00:00 GMT"})
 
 
@@ -74,14 +74,14 @@ def list_operating_systems(call: Call) -> Reply:
     """Return the operating systems that can be ordered: servers in plain networks have no images of the vendor."""
     _of_owner(call)
     systems = [
-        each
-        for each in catalogue().operating_systems.values()
-        if _among(call, "slug", (each.slug,))
-        and _among(call, "distro", (each.distro,))
-        and _among(call, "version", (each.version,))
-        and (each.slug == NETWORK_BOOT or not call.world.environment.is_plain)
+        system
+        for system in catalogue().operating_systems.values()
+        if _among(call, "slug", (system.slug,))
+        and _among(call, "distro", (system.distro,))
+        and _among(call, "version", (system.version,))
+        and (system.slug == NETWORK_BOOT or not call.world.environment.is_plain)
     ]
-    return Reply({"operating_systems": [show_operating_system(call.base, each) for each in systems]})
+    return Reply({"operating_systems": [show_operating_system(call.base, system) for system in systems]})
 
 
 def _among(call: Call, name: str, values: tuple[str, ...]) -> bool:

@@ -84,7 +84,7 @@ class MetalApp:
         self._mounts = dict(mounts or {})
         self._routes = Router(
             [
-                *[Route(each.path, self._endpoint(each.handler), methods=[each.method]) for each in routes],
+                *[Route(route.path, self._endpoint(route.handler), methods=[route.method]) for route in routes],
                 Route("/{rest:path}", self._endpoint(fallback)),
             ],
             redirect_slashes=False,
@@ -114,7 +114,7 @@ class MetalApp:
         except ClientDisconnect:
             return
         else:
-            await self._metal(scope, bodies.given(body, receive), send, started)
+            await self._metal(scope, bodies.replay(body, receive), send, started)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: ApiError, started: float) -> None:
         """Answer before the body is read: 413 (ours, except for the status, which gateways use), or 401."""
@@ -129,8 +129,8 @@ class MetalApp:
         ACTOR.set(Actor(requested.caller, request.client.host if request.client else "", requested.request_id))
         parsing.begin()
         process: Answer = partial(self._answer, scope, request)
-        for each in reversed(self.world.filters):
-            process = partial(each, requested, process)
+        for request_filter in reversed(self.world.filters):
+            process = partial(request_filter, requested, process)
         answer = await process()
         self.world.record_request(requested, answer)
         answer.headers["X-Request-Id"] = requested.request_id
@@ -235,7 +235,7 @@ def secrets_of(request: Request) -> list[str]:
     """Return the tokens in the request's headers, which must not be recorded."""
     headers = [request.headers.get(name, "") for name in ("x-auth-token", "x-consumer-token", "authorization")]
     own = [word for value in headers for word in value.split()]
-    return [each for each in own if len(each) >= _SHORTEST_SECRET]
+    return [word for word in own if len(word) >= _SHORTEST_SECRET]
 
 
 async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:

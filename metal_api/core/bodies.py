@@ -46,12 +46,12 @@ async def take(scope: Scope, receive: Receive, largest: int = LARGEST) -> bytes:
             return bytes(body)
 
 
-def given(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Return a ``receive`` that returns ``body``, which was read from it already."""
-    whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def hand_out() -> Message:
-        return whole.pop() if whole else await receive()
+        return messages.pop() if messages else await receive()
 
     return hand_out
 
@@ -87,4 +87,4 @@ class Bounded:
         except ClientDisconnect:
             return
         else:
-            await self._app(scope, given(body, receive), send)
+            await self._app(scope, replay(body, receive), send)

@@ -68,7 +68,7 @@ class Body:
         """Read a list of strings; packet-python sends ``{}`` for an empty one."""
         if not value:
             return ()
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
             self.problems.append("Tags must be a list of strings")
             return ()
         return tuple(value)
@@ -112,9 +112,9 @@ class Body:
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def ids(self, name: str, holder: Mapping[str, Any]) -> list[str]:
-        asked = holder.get(name) or []
-        if isinstance(asked, list) and all(isinstance(each, str) for each in asked):
-            return asked
+        ids = holder.get(name) or []
+        if isinstance(ids, list) and all(isinstance(id_, str) for id_ in ids):
+            return ids
         self.problems.append(f"{label(name)} must be a list of ids")
         return []
 
@@ -124,10 +124,10 @@ def amount(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def label(name: str) -> str:

@@ -93,8 +93,8 @@ class Call:
 
     def values(self, name: str) -> set[str]:
         """Return a list in the query: ``name=a,b``, ``name[]=a&name[]=b`` or ``name=a&name=b``."""
-        given = [*self.query.getlist(name), *self.query.getlist(f"{name}[]")]
-        return {part for each in given for part in each.split(",") if part}
+        texts = [*self.query.getlist(name), *self.query.getlist(f"{name}[]")]
+        return {part for text in texts for part in text.split(",") if part}
 
     def field(self, name: str) -> Any:
         """Return a field of the body or of the query: clients send flags, VLAN numbers and labels in either."""
@@ -122,8 +122,8 @@ class Call:
 
         Ours: the vendor's OpenAPI text has no 422 for lists.
         """
-        given = whole_number(self.query.get(name, "").strip())
-        return default if given is None else min(max(given, 1), maximum)
+        number = whole_number(self.query.get(name, "").strip())
+        return default if number is None else min(max(number, 1), maximum)
 
     def page(self, key: str, records: list[T], render: Callable[[T], Any], *, per_page: int = 10) -> Reply:
         """Return one page of ``records`` under ``key``, with its links: ``next`` is null on the last page (recorded answers)."""
@@ -138,7 +138,7 @@ class Call:
 
         return Reply(
             {
-                key: [render(each) for each in records[(page - 1) * size : page * size]],
+                key: [render(record) for record in records[(page - 1) * size : page * size]],
                 "meta": {
                     "first": link(1),
                     "previous": link(min(page - 1, last)) if page > 1 else None,
@@ -158,13 +158,13 @@ class Call:
         The text does not say which lists can be sorted: here all paged lists. Unknown fields are ignored (ours).
         """
         name = self.query.get("sort_by")
-        values = {id(each): getattr(each, name, None) for each in records} if name else {}
+        values = {id(record): getattr(record, name, None) for record in records} if name else {}
         if not any(isinstance(value, str | int | float) for value in values.values()):
             return records
         # Objects without a value come first; a number replaces None, which cannot be compared.
         return sorted(
             records,
-            key=lambda each: (False, 0) if values[id(each)] is None else (True, values[id(each)]),
+            key=lambda record: (False, 0) if values[id(record)] is None else (True, values[id(record)]),
             reverse=self.query.get("sort_direction", "").lower() == "desc",
         )
 

@@ -120,8 +120,8 @@ class SqliteDatabase:
             self.connection.execute("COMMIT")
 
     def tables(self) -> list[str]:
-        found = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-        return [name for (name,) in found if name != "journal"]
+        rows = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+        return [name for (name,) in rows if name != "journal"]
 
     def rows(self, table: str) -> Iterator[tuple[str, str]]:
         with self._usable():

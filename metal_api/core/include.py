@@ -50,7 +50,7 @@ PLAIN = Include({}, {})
 
 def _tree(lists: Iterable[str]) -> Tree:
     tree: Tree = {}
-    for path in (each.strip() for one in lists for each in one.split(",")):
+    for path in (part.strip() for text in lists for part in text.split(",")):
         branch = tree
         for name in path.split(".")[:MAX_LEVELS] if path else ():
             branch = branch.setdefault(name, {})

@@ -38,15 +38,15 @@ def affords(characters: int) -> bool:
 
 def load_json(text: bytes | str) -> Any:
     """Return a JSON value. Raises ValueError, also for one that is too deep to be stored and sent again."""
-    found = orjson.loads(text)
+    value = orjson.loads(text)
     try:
-        around: Any = found
+        around: Any = value
         for _level in range(_STORED_DEEPER):
             around = [around]
         orjson.dumps(around)
     except TypeError:
         raise ValueError("the value is nested too deeply") from None
-    return found
+    return value
 
 
 def check_yaml(text: str) -> None:

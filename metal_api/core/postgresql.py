@@ -168,8 +168,8 @@ class PostgresqlDatabase:
         connection = self._connection
         if connection is None:
             raise DatabaseError(is_in_doubt=False)
-        stored = [each for each in changes if each[2] is not None]
-        deleted = [each for each in changes if each[2] is None]
+        stored = [change for change in changes if change[2] is not None]
+        deleted = [change for change in changes if change[2] is None]
         connection.within(self.change_within)
         try:
             connection.execute(
@@ -287,7 +287,7 @@ class PostgresqlDatabase:
                 " AND pg_locks.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())",
                 (_LOCK,),
             ).fetchone()
-            session, application, address, since = holder or (0, "unknown", "", None)
+            session, application, address, connected_at = holder or (0, "unknown", "", None)
             if session and session == self._session:
                 # The last one of this process, which PostgreSQL does not know to be lost.
                 connection.execute("SELECT pg_terminate_backend(%s)", (session,))
@@ -295,7 +295,7 @@ class PostgresqlDatabase:
                 raise UnusableError(f"{self.name}: the last session of this server (PostgreSQL's process {session}) has not ended yet")
             if time.monotonic() > deadline:
                 process, _at, host = application.removeprefix("metal_api ").partition("@")
-                place, moment = host or address or "an unknown computer", since or "an unknown time"
+                place, moment = host or address or "an unknown computer", connected_at or "an unknown time"
                 raise UnusableError(
                     f"{self.name} is used by another server: process {process} on {place}, connected since {moment}. "
                     "Stop that server, or use another database"
@@ -308,7 +308,7 @@ def parameters(url: str) -> dict[str, Any]:
     if not re.match(r"postgres(ql)?://", url):
         raise UnusableError("the database is not a URL: write it as postgresql://USER@HOST/DATABASE")
     try:
-        given = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
+        options = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     except psycopg.Error as error:
         raise UnusableError(f"the URL of the database is not valid: {_flat(error)}") from None
     defaults: dict[str, Any] = {
@@ -320,10 +320,10 @@ def parameters(url: str) -> dict[str, Any]:
         "target_session_attrs": "read-write",
         "client_encoding": "UTF8",
     }
-    hosts = str(given.get("host") or os.environ.get("PGHOST", "")).split(",")
+    hosts = str(options.get("host") or os.environ.get("PGHOST", "")).split(",")
     if "PGSSLMODE" not in os.environ and not all(_is_local(host) for host in hosts):
         defaults["sslmode"] = "verify-full"
-    return defaults | given
+    return defaults | options
 
 
 def _is_local(host: str) -> bool:
@@ -332,12 +332,12 @@ def _is_local(host: str) -> bool:
 
 def shown(url: str) -> str:
     """Return a URL without its password and parameters."""
-    given = conninfo_to_dict(url)
-    user, port = given.get("user"), given.get("port")
-    host = given.get("host") or given.get("hostaddr") or ""
+    options = conninfo_to_dict(url)
+    user, port = options.get("user"), options.get("port")
+    host = options.get("host") or options.get("hostaddr") or ""
     address = f"?host={host}" if str(host).startswith("/") else ""
     place = "" if address else f"{host}{f':{port}' if port else ''}"
-    return f"postgresql://{f'{user}@' if user else ''}{place}/{given.get('dbname') or ''}{address}"
+    return f"postgresql://{f'{user}@' if user else ''}{place}/{options.get('dbname') or ''}{address}"
 
 
 def explained(message: str) -> str:

@@ -35,12 +35,12 @@ def without_secrets(path: str, secrets: Collection[str] = ()) -> str:
     """Return a path and its query without secrets."""
     path, mark, query = path.partition("?")
     parameters: list[str] = []
-    for each in query.split("&", _MOST_PARAMETERS):
+    for parameter in query.split("&", _MOST_PARAMETERS):
         if len(parameters) == _MOST_PARAMETERS:
             # All the others together.
             parameters.append(HIDDEN)
             break
-        name, equals, value = each.partition("=")
+        name, equals, value = parameter.partition("=")
         known = unquote_plus(name).lower().removesuffix("[]") in _SHOWN
         # A parameter without value may be a token itself.
         shown = hide(value, secrets) if known else HIDDEN if value else ""
@@ -63,8 +63,8 @@ def hide(text: str, secrets: Collection[str] = ()) -> str:
         if unquote(plain) != plain:
             return HIDDEN
     hidden = plain
-    for each in secrets:
-        if each:
-            hidden = hidden.replace(each, HIDDEN)
+    for secret in secrets:
+        if secret:
+            hidden = hidden.replace(secret, HIDDEN)
     hidden = _LIKE_A_TOKEN.sub(HIDDEN, hidden)
     return text if hidden == plain else hidden

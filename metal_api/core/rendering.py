@@ -46,4 +46,4 @@ class Rendering:
         return {"href": f"{self.base}/{kind.collection}/{record.id}"}
 
     def parts(self, include: Include, name: str, records: Iterable[Record], *, by_default: bool = False) -> list[Any]:
-        return [self.part(include, name, each, by_default=by_default) for each in records]
+        return [self.part(include, name, record, by_default=by_default) for record in records]

@@ -35,8 +35,8 @@ def drop_with(kind: type[Record], key: str) -> Callable[[World, Record], None]:
     """Return a function that drops the records of ``kind`` whose ``key`` is the erased record's id."""
 
     def drop(world: World, owner: Record) -> None:
-        for each in world.store[kind].matching(key, owner.id):
-            world.store.drop(each)
+        for record in world.store[kind].matching(key, owner.id):
+            world.store.drop(record)
 
     return drop
 
@@ -57,8 +57,8 @@ def resume_each(
     """Return a function that starts ``work`` for each record of ``kind`` that is ``unfinished``."""
 
     async def resume(world: World) -> None:
-        for each in world.store[kind]:
-            if unfinished(each):
-                world.tasks.spawn(each.id, work(world, each.id))
+        for record in world.store[kind]:
+            if unfinished(record):
+                world.tasks.spawn(record.id, work(world, record.id))
 
     return resume

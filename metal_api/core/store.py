@@ -67,8 +67,8 @@ class Table(Generic[R]):
         self.name = kind.table
         self._make: Callable[..., R] = kind.type
         fields = dataclasses.fields(kind.type)
-        self._fields = tuple(each.name for each in fields)
-        self._tuples = {each.name for each in fields if str(each.type).startswith("tuple")}
+        self._fields = tuple(attribute.name for attribute in fields)
+        self._tuples = {attribute.name for attribute in fields if str(attribute.type).startswith("tuple")}
         self._rows: dict[str, R] = {}
         self._keys = kind.keys
         self._indexes: dict[str, dict[Hashable, dict[str, None]]] = {key: {} for key in kind.keys}
@@ -168,9 +168,9 @@ class Store:
     """
 
     def __init__(self, database: Database, kinds: Iterable[Kind[Any]]) -> None:
-        self._kinds: dict[type[Record], Kind[Any]] = {each.type: each for each in kinds}
-        self._tables: dict[type[Record] | str, Table[Any]] = {each.type: Table(each) for each in self._kinds.values()}
-        self._tables |= {each.name: each for each in list(self._tables.values())}
+        self._kinds: dict[type[Record], Kind[Any]] = {kind.type: kind for kind in kinds}
+        self._tables: dict[type[Record] | str, Table[Any]] = {kind.type: Table(kind) for kind in self._kinds.values()}
+        self._tables |= {table.name: table for table in list(self._tables.values())}
         self._undo: list[Undo] | None = None
         self._changed: dict[tuple[Table[Any], str], Record | None] = {}
         self._doubt: _Doubt | None = None
@@ -200,7 +200,7 @@ class Store:
         return self._tables[of]
 
     def __iter__(self) -> Iterator[Table[Any]]:
-        return (self._tables[each] for each in self._kinds)
+        return (self._tables[record_type] for record_type in self._kinds)
 
     def kind(self, record: Record) -> Kind[Any]:
         return self._kinds[type(record)]

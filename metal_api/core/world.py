@@ -86,8 +86,8 @@ class World:
 
     def service(self, kind: type[S]) -> S:
         """Return the object of a class that a resource has besides its records."""
-        found: S = self._services[kind]
-        return found
+        service: S = self._services[kind]
+        return service
 
     def add(
         self,
@@ -111,12 +111,12 @@ class World:
 
     def blockers(self, record: Record) -> list[str]:
         """Return what still uses a record and blocks its deletion, as texts with counts."""
-        return [text for each in self._blockers.get(type(record), []) if (text := each(self, record))]
+        return [text for blocker in self._blockers.get(type(record), []) if (text := blocker(self, record))]
 
     def record_request(self, requested: Requested, answer: Response) -> None:
         """Give the answer to a request to all observers."""
-        for each in self.observers:
-            each(requested, answer)
+        for observer in self.observers:
+            observer(requested, answer)
 
     async def close(self) -> None:
         """End all background tasks, and close the database."""

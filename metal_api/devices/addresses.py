@@ -20,12 +20,12 @@ from metal_api.servers import Server, Servers
 
 def equip(world: World, device: Device, wanted_addresses: tuple[dict[str, Any], ...] | None = None) -> Device:
     """Allocate addresses for ``device``, by default those of its order, and return its next version; to be called in a transaction."""
-    bond = next(each for each in world.store[Port].matching("device", device.id) if each.is_bond)
+    bond = next(port for port in world.store[Port].matching("device", device.id) if port.is_bond)
     server = world.service(Servers).of_device(device.id)
     if server is not None and server.is_plain:
         return _on_plain_network(world, device, server, bond.id)
-    asked = device.wanted_addresses if wanted_addresses is None else wanted_addresses
-    for requested in sorted(asked, key=lambda each: (not each["public"], each["address_family"])):
+    addresses = device.wanted_addresses if wanted_addresses is None else wanted_addresses
+    for requested in sorted(addresses, key=lambda address: (not address["public"], address["address_family"])):
         device = _allot(world, device, requested, bond.id)
     if device.machine_address is None:
         device = _machine_block(world, device, 31)

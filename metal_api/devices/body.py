@@ -132,19 +132,19 @@ class DeviceBody(Body):
         Without ``plan`` the stock is not checked.
         """
         kind = place_kind(self._body)
-        found = places(self, kind, self._body.get(kind))
-        if plan is None or not found:
-            return found[0] if found else None
-        for metro in found:
+        metros = places(self, kind, self._body.get(kind))
+        if plan is None or not metros:
+            return metros[0] if metros else None
+        for metro in metros:
             if self._world.service(Capacity).available_servers(metro.code, plan.slug):
                 return metro
         if self._body.get("spot_instance"):
-            self.problems.append(f"No available servers with plan {plan.slug} in facility {found[0].facility}")  # real, 2024
-        elif kind == "facility" and len(found) > 1:
+            self.problems.append(f"No available servers with plan {plan.slug} in facility {metros[0].facility}")  # real, 2024
+        elif kind == "facility" and len(metros) > 1:
             self.problems.append(not_valid(None, kind))  # real, 2018
         elif kind == "facility":
             self.problems.append(
-                f"The facility {found[0].facility} has no provisionable {plan.slug} servers matching your criteria"
+                f"The facility {metros[0].facility} has no provisionable {plan.slug} servers matching your criteria"
             )  # real
         else:
             self.problems.append(_NO_STOCK)
@@ -155,11 +155,17 @@ class DeviceBody(Body):
 
         For a plan without a required feature the error is the one for no stock (ours).
         """
-        asked = self._body.get("features") or {}
-        requested = dict.fromkeys(asked, "required") if isinstance(asked, list) and all(isinstance(each, str) for each in asked) else asked
-        if not isinstance(requested, dict) or not all(each in ("required", "preferred") for each in requested.values()):
+        features = self._body.get("features") or {}
+        requested = (
+            dict.fromkeys(features, "required")
+            if isinstance(features, list) and all(isinstance(name, str) for name in features)
+            else features
+        )
+        if not isinstance(requested, dict) or not all(preference in ("required", "preferred") for preference in requested.values()):
             self.problems.append("Features must be a list of names, or names with required or preferred")
-        elif plan is not None and any(each == "required" and not plan.specs["features"].get(name) for name, each in requested.items()):
+        elif plan is not None and any(
+            preference == "required" and not plan.specs["features"].get(name) for name, preference in requested.items()
+        ):
             self.problems.append(_NO_STOCK)
 
     def spot_price(self, plan: Plan | None, metro: Metro | None, *, is_server: bool) -> float | None:
@@ -191,14 +197,14 @@ class DeviceBody(Body):
             else:
                 chosen.append(key.id)
         for id_ in self.ids("user_ssh_keys", self._body):
-            if id_ not in {each.id for each in members(self._world.store, project)}:
+            if id_ not in {user.id for user in members(self._world.store, project)}:
                 self.problems.append(f"User ssh keys: {id_} is not a user of this project")
             else:
                 chosen += [key.id for key in store[SshKey].matching("user", id_)]
         # In addition to those above; an unknown key becomes a key of the project (vendor's OpenAPI text: "new or existing").
-        for each in self._keys_sent():
+        for entry in self._keys_sent():
             try:
-                chosen.append(project_key(self._world, project, each["label"], each["key"]).id)
+                chosen.append(project_key(self._world, project, entry["label"], entry["key"]).id)
             except ValueError:
                 self.problems.append("Ssh keys: key is invalid")
         if not (self._body.get("project_ssh_keys") or self._body.get("user_ssh_keys") or self._body.get("ssh_keys")):
@@ -212,7 +218,7 @@ class DeviceBody(Body):
         sent = self._body.get("ssh_keys") or []
         names = ("label", "key")
         if isinstance(sent, list) and all(
-            isinstance(each, dict) and all(isinstance(each.get(name), str) for name in names) for each in sent
+            isinstance(entry, dict) and all(isinstance(entry.get(name), str) for name in names) for entry in sent
         ):
             return sent
         self.problems.append("Ssh keys must be a list of labels and keys")
@@ -221,9 +227,9 @@ class DeviceBody(Body):
     def plain_addresses(self, metro: Metro) -> tuple[dict[str, Any], ...]:
         """Return the address of a server on the plain network of its metro, and refuse requests for others, which it does not have."""
         address = {"address_family": 4, "public": True, "cidr": 32, "ip_reservations": []}
-        for each in self._body.get("ip_addresses") or []:
-            of_it = each if isinstance(each, dict) else {}
-            if of_it.get("address_family") != 4 or of_it.get("public", True) is False or of_it.get("ip_reservations"):
+        for entry in self._body.get("ip_addresses") or []:
+            fields = entry if isinstance(entry, dict) else {}
+            if fields.get("address_family") != 4 or fields.get("public", True) is False or fields.get("ip_reservations"):
                 self.problems.append(
                     f"Ip addresses: servers in metro {metro.code} have one public IPv4 address each, without IPv6, private addresses and "
                     "reservations"
@@ -239,12 +245,12 @@ class DeviceBody(Body):
             {"address_family": 6, "public": True},
             {"address_family": 4, "public": False, "cidr": self._subnet("private_ipv4_subnet_size", 31)},
         ]
-        asked = self._body.get("ip_addresses") or default
-        if not isinstance(asked, list) or not all(isinstance(each, dict) for each in asked):
+        entries = self._body.get("ip_addresses") or default
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             self.problems.append("Ip addresses must be a list of objects")
             return ()
-        requested = [self._address(each, project, smallest, metro) for each in asked]
-        kinds = [(each["address_family"], each["public"]) for each in requested]
+        requested = [self._address(entry, project, smallest, metro) for entry in entries]
+        kinds = [(address["address_family"], address["public"]) for address in requested]
         if (4, False) not in kinds:
             self.problems.append("Private IPv4 is required")
         if smallest < 31 and (4, True) not in kinds:
@@ -257,20 +263,20 @@ class DeviceBody(Body):
         value = self._body.get(name)
         return min(value, default) if isinstance(value, int) and value else default
 
-    def _address(self, asked: dict[str, Any], project: Project, smallest: int, metro: Metro | None) -> dict[str, Any]:
-        family = asked.get("address_family")
-        public = asked.get("public", True) is not False
+    def _address(self, entry: dict[str, Any], project: Project, smallest: int, metro: Metro | None) -> dict[str, Any]:
+        family = entry.get("address_family")
+        public = entry.get("public", True) is not False
         if family not in (4, 6):
             self.problems.append("Address family must be 4 or 6")
             family = 4
         if family == 6 and not public:
             self.problems.append("Private IPv6 is not supported")
-        prefix = asked.get("cidr") or (127 if family == 6 else smallest if public else 31)
+        prefix = entry.get("cidr") or (127 if family == 6 else smallest if public else 31)
         low, high = (28, 32) if family == 4 else (124, 127)
         if not isinstance(prefix, int) or not low <= prefix <= high:
             self.problems.append(f"Cidr must be between {low} and {high}")
             prefix = high
-        blocks = self.ids("ip_reservations", asked)
+        blocks = self.ids("ip_reservations", entry)
         for id_ in blocks:
             block = self._world.store[Reservation].get(id_)
             if block is None or block.project_id != project.id or (metro is not None and block.metro != metro.code):

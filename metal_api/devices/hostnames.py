@@ -18,8 +18,8 @@ def hostnames(body: dict[str, Any], quantity: int) -> list[str | None]:
     ``hostnames``: a list, used first. ``hostname``: ``{{index}}`` is the number, from 1, with at least two digits (vendor's OpenAPI text of
     2026; in 2022 without leading zero); without it all devices have the same name.
     """
-    given = body.get("hostnames")
-    names: list[str | None] = list(map(str, given[:quantity])) if isinstance(given, list) else []
+    listed = body.get("hostnames")
+    names: list[str | None] = list(map(str, listed[:quantity])) if isinstance(listed, list) else []
     pattern = body.get("hostname")
     width = max(2, len(str(quantity)))
     numbers = range(len(names) + 1, quantity + 1)

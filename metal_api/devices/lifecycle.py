@@ -69,7 +69,7 @@ class Lifecycle:
                     # One device must not keep the server, and with it all other devices, from its start.
                     log.exception("%s (%s) is not restored", device.hostname, device.id)
             if device.pending:
-                self._go(device.id)
+                self._start_task(device.id)
         for departed in list(self._store[Departed]):
             self._world.tasks.spawn(departed.id, self._forget(departed))
         for server in list(self._store[Server]):
@@ -85,7 +85,7 @@ class Lifecycle:
         rescuing = pending == "rescue" or (device.rescuing and pending == "power_off")
         changes: dict[str, Any] = {"pending": pending, "pending_options": options, "rescuing": rescuing}
         device = self._store.put(replace(device, updated_at=self._world.now(), **changes))
-        self._go(device.id)
+        self._start_task(device.id)
         return device
 
     def record_progress(self, device: Device, type_: str, body: str | None = None, **changes: Any) -> Device:
@@ -150,11 +150,11 @@ class Lifecycle:
         """Check the termination times of all devices now, after one was set or changed."""
         self._endings_changed.set()
 
-    def end(self, device: Device, why: str) -> None:
+    def end(self, device: Device, reason: str) -> None:
         """Terminate a device on behalf of the service, whatever its state; in a transaction."""
         if device.state == "deprovisioning":
             return
-        record_event(self._world, device, "instance.terminated", why)
+        record_event(self._world, device, "instance.terminated", reason)
         # An interrupted provisioning may have started a machine of which the record has no trace yet.
         interrupted = device.state in {"queued", "provisioning"}
         self.begin(replace(device, state="deprovisioning"), "deprovision", interrupted=interrupted)
@@ -201,7 +201,7 @@ class Lifecycle:
 
     # Tasks
 
-    def _go(self, device_id: str) -> None:
+    def _start_task(self, device_id: str) -> None:
         self._world.tasks.spawn(device_id, self._run(device_id))
 
     async def _run(self, device_id: str) -> None:
@@ -246,8 +246,8 @@ class Lifecycle:
                 except ExhaustedError as problem:
                     self._fail(self._now(device), f"Network configuration failed: {problem}")
                     return
-                found = [each.address for each in self._store[Assignment].matching("device", device.id)]
-                listed = ", ".join(found[:-1]) + (f", and {found[-1]}" if len(found) > 1 else "".join(found))
+                addresses = [assignment.address for assignment in self._store[Assignment].matching("device", device.id)]
+                listed = ", ".join(addresses[:-1]) + (f", and {addresses[-1]}" if len(addresses) > 1 else "".join(addresses))
                 self.record_progress(device, "provisioning.102", f"Network configured with addresses {listed}")
         await self._world.policy.before_install(device.id)
         if "provisioning.103" not in self._now(device).progress:

@@ -23,11 +23,11 @@ from metal_api.servers import Server, Servers
 
 
 def _heed_quotas(read: DeviceBody, world: World, project: Project, plan: Plan | None) -> None:
-    most, there = world.policy.quota("devices"), world.store[Device].matching("project", project.id)
-    if most is not None and len(there) >= most:
+    most, existing = world.policy.quota("devices"), world.store[Device].matching("project", project.id)
+    if most is not None and len(existing) >= most:
         read.problems.append(f"Devices quota of {most} for this project has been reached")
     quota = world.policy.plan_quotas().get(plan.slug) if plan else None
-    if plan and quota is not None and sum(device.plan == plan.slug for device in there) >= quota:
+    if plan and quota is not None and sum(device.plan == plan.slug for device in existing) >= quota:
         read.problems.append(f"Devices quota of {quota} {plan.slug} for this project has been reached")
 
 

@@ -28,7 +28,7 @@ STATES = frozenset({"queued", "provisioning", "reinstalling"})
 # The service installs nothing on a custom_ipxe device: its last step is the boot script's phone-home (Boots source). The shorter list is
 # ours.
 _CUSTOM_IPXE = ("provisioning.101", "provisioning.102", "provisioning.103", "provisioning.104.01")
-_INSTALLED = tuple(each for each in EVENTS if each != "provisioning.104.01")
+_INSTALLED = tuple(type_ for type_ in EVENTS if type_ != "provisioning.104.01")
 
 
 def types(device: Device) -> tuple[str, ...]:
@@ -39,4 +39,4 @@ def types(device: Device) -> tuple[str, ...]:
 def percentage(device: Device) -> float:
     """Return the percentage of recorded events (recorded answer: 57.14 for 4 of 7)."""
     all_ = types(device)
-    return round(100 * sum(each in device.progress for each in all_) / len(all_), 2)
+    return round(100 * sum(type_ in device.progress for type_ in all_) / len(all_), 2)

@@ -80,7 +80,7 @@ def render_device(view: Rendering, device: Device, include: Include) -> JSON:
         "provisioning_events": [_provisioning_event(view, device, type_, include) for type_ in provisioning.types(device)],
         # Only while an operation is pending (vendor's OpenAPI text).
         "provisioning_percentage": provisioning.percentage(device) if device.state in provisioning.STATES else None,
-        "actions": [{"type": each, "name": ACTIONS[each]} for each in allowed_actions(view.world, device)],
+        "actions": [{"type": action, "name": ACTIONS[action]} for action in allowed_actions(view.world, device)],
         "href": view.path("devices", device.id),
     }
 
@@ -117,7 +117,7 @@ def allowed_actions(world: World, device: Device) -> list[str]:
         "inactive": ["power_on", "rescue", "reinstall"],
         "failed": ["reinstall"] if is_failed_server else [],
     }.get(device.state, [])
-    return [each for each in allowed if each != "rescue" or has_rescue(world, device)]
+    return [action for action in allowed if action != "rescue" or has_rescue(world, device)]
 
 
 def has_rescue(world: World, device: Device) -> bool:

@@ -21,13 +21,13 @@ async def _resume(world: World) -> None:
 
 def _blocks_project(world: World, project: Project) -> str:
     """Return the devices that block the project's deletion, without those that are deprovisioning."""
-    count = sum(each.state != "deprovisioning" for each in world.store[Device].matching("project", project.id))
+    count = sum(device.state != "deprovisioning" for device in world.store[Device].matching("project", project.id))
     return f"{count} devices" if count else ""
 
 
 def _abandon(world: World, project: Project) -> None:
-    for each in world.store[Device].matching("project", project.id):
-        world.service(Lifecycle).abandon(each)
+    for device in world.store[Device].matching("project", project.id):
+        world.service(Lifecycle).abandon(device)
 
 
 RESOURCE = Resource(

@@ -38,8 +38,8 @@ def list_devices(call: Call) -> Reply:
 def list_organization_devices(call: Call) -> Reply:
     organization = organization_of(call)
     store = call.world.store
-    projects = [each for each in store[Project].matching("organization", organization.id) if call.caller.sees(each.id)]
-    return _page(call, [device for each in projects for device in store[Device].matching("project", each.id)])
+    projects = [project for project in store[Project].matching("organization", organization.id) if call.caller.sees(project.id)]
+    return _page(call, [device for project in projects for device in store[Device].matching("project", project.id)])
 
 
 def _page(call: Call, devices: list[Device]) -> Reply:
@@ -59,11 +59,11 @@ def _filtered(call: Call, devices: list[Device]) -> list[Device]:
         tests.append(lambda d: tags.issubset(d.tags))
     if states := call.values("state"):
         tests.append(lambda d: d.state in states)
-    if metros := {getattr(known.metro(each), "code", None) for each in call.values("metro")}:
+    if metros := {getattr(known.metro(name), "code", None) for name in call.values("metro")}:
         tests.append(lambda d: d.metro in metros)
-    if facilities := {getattr(known.metro_of_facility(each), "code", None) for each in call.values("facility")}:
+    if facilities := {getattr(known.metro_of_facility(name), "code", None) for name in call.values("facility")}:
         tests.append(lambda d: d.metro in facilities)
-    if plans := {getattr(known.plan(each), "slug", None) for each in call.values("plan")}:
+    if plans := {getattr(known.plan(name), "slug", None) for name in call.values("plan")}:
         tests.append(lambda d: d.plan in plans)
     if categories := call.values("categories"):
         tests.append(lambda d: not categories.isdisjoint(known.plans[d.plan].categories))
@@ -74,14 +74,14 @@ def _filtered(call: Call, devices: list[Device]) -> list[Device]:
     if query.get("has_termination_time"):
         tests.append(lambda d: (d.termination_time is not None) == call.flag("has_termination_time"))
     if mac := query.get("mac_address", "").lower():
-        tests.append(lambda d: any(each.mac == mac for each in store[Port].matching("device", d.id)))
-    return [each for each in devices if all(test(each) for test in tests)] if tests else devices
+        tests.append(lambda d: any(port.mac == mac for port in store[Port].matching("device", d.id)))
+    return [device for device in devices if all(test(device) for test in tests)] if tests else devices
 
 
 def _searched(world: World, device: Device) -> list[str]:
     """Return the searched texts: hostname, description, short_id, tags, plan, facility, system, addresses (vendor's OpenAPI text)."""
     system, metro = catalogue().operating_systems[device.operating_system], catalogue().metros[device.metro]
-    addresses = [each.address for each in world.store[Assignment].matching("device", device.id)]
+    addresses = [assignment.address for assignment in world.store[Assignment].matching("device", device.id)]
     return [
         device.hostname,
         device.description or "",

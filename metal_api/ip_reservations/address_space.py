@@ -81,7 +81,7 @@ class AddressSpace:
     def available(self, reservation: Reservation, prefix: int) -> list[str]:
         """Return free subnets of ``prefix`` in the block."""
         pool = self._inside.get(reservation.id)
-        return [str(each) for each in pool.free(prefix)] if pool is not None else []
+        return [str(subnet) for subnet in pool.free(prefix)] if pool is not None else []
 
     def is_free(self, reservation_id: str, network: Network) -> bool:
         return self._inside[reservation_id].is_free(network)

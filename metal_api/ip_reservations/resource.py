@@ -16,9 +16,9 @@ from metal_api.ip_reservations.rendering import render_assignment, render_reserv
 
 
 def _release(world: World, project: Project) -> None:
-    for each in world.store[Reservation].matching("project", project.id):
-        world.service(AddressSpace).close(each)
-        world.store.drop(each)
+    for reservation in world.store[Reservation].matching("project", project.id):
+        world.service(AddressSpace).close(reservation)
+        world.store.drop(reservation)
 
 
 RESOURCE = Resource(

@@ -33,17 +33,17 @@ REQUESTABLE = ("public_ipv4", "global_ipv4", "vrf")
 def list_reservations(call: Call) -> Reply:
     """Filters: types, metro, facility, state, tag, public, global_ip (any field of an answer may be one: vendor's OpenAPI text)."""
     project = project_of(call)
-    found: list[Reservation] = call.world.store[Reservation].matching("project", project.id)
+    reservations: list[Reservation] = call.world.store[Reservation].matching("project", project.id)
     if types := call.values("types"):
-        found = [each for each in found if each.type in types]
+        reservations = [reservation for reservation in reservations if reservation.type in types]
     if codes := call.values("metro"):
-        metros = {getattr(catalogue().metro(each), "code", None) for each in codes}
-        found = [each for each in found if each.metro in metros]
+        metros = {getattr(catalogue().metro(code), "code", None) for code in codes}
+        reservations = [reservation for reservation in reservations if reservation.metro in metros]
     if states := call.values("state"):
-        found = [each for each in found if each.state in states]
+        reservations = [reservation for reservation in reservations if reservation.state in states]
     if tags := call.values("tag"):
-        found = [each for each in found if tags.issubset(each.tags)]
-    return call.page("ip_addresses", found, call.shown, per_page=250)
+        reservations = [reservation for reservation in reservations if tags.issubset(reservation.tags)]
+    return call.page("ip_addresses", reservations, call.shown, per_page=250)
 
 
 def request_reservation(call: Call) -> Reply:
@@ -65,7 +65,7 @@ def request_reservation(call: Call) -> Reply:
     metro = one_place(call, read) if type_ == "public_ipv4" else None
     read.fail()
     assert quantity is not None  # noqa: S101 - one of PREFIXES, or fail() has raised
-    held = sum(each.quantity for each in _held(world, project.id, type_))
+    held = sum(earlier.quantity for earlier in _held(world, project.id, type_))
     approved = world.policy.grants(type_, held, quantity)
     if not approved and call.flag("fail_on_approval_required"):
         # Ours: the real text is not published.
@@ -98,7 +98,11 @@ def request_reservation(call: Call) -> Reply:
 
 
 def _held(world: World, project_id: str, type_: str) -> list[Reservation]:
-    return [each for each in world.store[Reservation].matching("project", project_id) if each.type == type_ and each.state != "denied"]
+    return [
+        reservation
+        for reservation in world.store[Reservation].matching("project", project_id)
+        if reservation.type == type_ and reservation.state != "denied"
+    ]
 
 
 def decide(world: World, reservation: Reservation, *, approved: bool) -> Reservation:
@@ -125,7 +129,7 @@ async def wait_for_decision(world: World, id_: str) -> None:
             decide(world, reservation, approved=approved)
 
 
-def _found(call: Call) -> Reservation | Assignment:
+def _reservation_or_assignment(call: Call) -> Reservation | Assignment:
     store = call.world.store
     reservation = store[Reservation].get(call.params["id"])
     if reservation is not None and call.caller.sees(reservation.project_id):
@@ -137,11 +141,11 @@ def _found(call: Call) -> Reservation | Assignment:
 
 
 def show(call: Call) -> Reply:
-    return Reply(call.shown(_found(call)))
+    return Reply(call.shown(_reservation_or_assignment(call)))
 
 
 def update(call: Call) -> Reply:
-    record = _found(call)
+    record = _reservation_or_assignment(call)
     read = Body(call.body)
     changes = read.attributes("customdata", *(["tags"] if isinstance(record, Reservation) else []))
     if isinstance(record, Reservation) and "details" in call.body:
@@ -152,7 +156,7 @@ def update(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Delete an assignment or a reservation."""
-    record = _found(call)
+    record = _reservation_or_assignment(call)
     if isinstance(record, Assignment):
         if record.management:
             # Ours: the real answer is not known. A conversion to layer 2 removes these addresses.
@@ -162,12 +166,12 @@ def delete(call: Call) -> Reply:
         return Reply(status=204)
     assigned = call.world.store[Assignment].matching("reservation", record.id)
     # Assignments of deprovisioning devices do not block: clients delete a block right after the device that was ordered with it.
-    if any(call.world.store["devices"][each.device_id].state != "deprovisioning" for each in assigned):
+    if any(call.world.store["devices"][address.device_id].state != "deprovisioning" for address in assigned):
         raise unprocessable("Cannot delete an IP reservation with addresses that are assigned")
     if call.world.store["metal_gateways"].count("reservation", record.id):
         raise unprocessable("Cannot delete an IP reservation that is used by a metal gateway")
-    for each in assigned:
-        call.world.store.drop(each)
+    for assignment in assigned:
+        call.world.store.drop(assignment)
     call.world.service(AddressSpace).close(record)
     call.world.store.drop(record)
     return Reply(status=204)
@@ -175,7 +179,7 @@ def delete(call: Call) -> Reply:
 
 def available(call: Call) -> Reply:
     """Return the free subnets of a size. ``cidr`` is required, 20 to 128 (vendor's OpenAPI text)."""
-    record = _found(call)
+    record = _reservation_or_assignment(call)
     if not isinstance(record, Reservation):
         raise not_found()
     prefix = whole_number(call.query.get("cidr"))
@@ -188,13 +192,13 @@ def available(call: Call) -> Reply:
 
 
 def show_customdata(call: Call) -> Reply:
-    return Reply({"customdata": _found(call).customdata})
+    return Reply({"customdata": _reservation_or_assignment(call).customdata})
 
 
 def list_device_addresses(call: Call) -> Reply:
     device = call.find("devices")
-    found = call.world.store[Assignment].matching("device", device.id)
-    return Reply({"ip_addresses": [call.shown(each) for each in found]})
+    assignments = call.world.store[Assignment].matching("device", device.id)
+    return Reply({"ip_addresses": [call.shown(assignment) for assignment in assignments]})
 
 
 def assign(call: Call) -> Reply:
@@ -214,7 +218,7 @@ def assign(call: Call) -> Reply:
     read = Body(call.body)
     attributes = read.attributes("customdata")
     read.fail()
-    bond = next(each for each in world.store["ports"].matching("device", device.id) if each.is_bond)
+    bond = next(port for port in world.store["ports"].matching("device", device.id) if port.is_bond)
     # A single address is also its network and gateway.
     gateway = gateway_and_address(network)[0]
     assignment = world.store.put(
@@ -239,10 +243,10 @@ def assign(call: Call) -> Reply:
 
 
 def _containing(call: Call, project_id: str, metro: str, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Reservation | None:
-    for each in call.world.store[Reservation].matching("project", project_id):
-        block = parsed(each.network) if each.network and each.type != "vrf" and not each.for_gateway else None
-        if block is not None and each.metro in {None, metro} and contains(block, network):
-            return each
+    for reservation in call.world.store[Reservation].matching("project", project_id):
+        block = parsed(reservation.network) if reservation.network and reservation.type != "vrf" and not reservation.for_gateway else None
+        if block is not None and reservation.metro in {None, metro} and contains(block, network):
+            return reservation
     return None
 
 

@@ -33,10 +33,10 @@ def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Re
     allowed = RESERVATIONS[network.version]
     if network.prefixlen not in allowed:
         raise unprocessable(f"Cidr must be between {allowed[0]} and {allowed[-1]}")
-    if not any(contains(parsed(each), network) for each in vrf.ip_ranges):
+    if not any(contains(parsed(ip_range), network) for ip_range in vrf.ip_ranges):
         raise unprocessable("Network is not within an IP range of the VRF")
-    taken = [parsed(str(each.network)) for each in world.store[Reservation].matching("vrf", vrf.id)]
-    if any(contains(each, network) or contains(network, each) for each in taken):
+    taken = [parsed(str(reservation.network)) for reservation in world.store[Reservation].matching("vrf", vrf.id)]
+    if any(contains(other, network) or contains(network, other) for other in taken):
         raise unprocessable("Network has already been taken")
     details = call.field("details")
     return Reservation(
@@ -56,8 +56,8 @@ def request_block(call: Call, project_id: str, attributes: dict[str, Any]) -> Re
 
 
 def list_blocks(call: Call) -> Reply:
-    found = call.world.store[Reservation].matching("vrf", call.find(Vrf).id)
-    return Reply({"ip_addresses": [call.shown(each) for each in found]})
+    reservations = call.world.store[Reservation].matching("vrf", call.find(Vrf).id)
+    return Reply({"ip_addresses": [call.shown(reservation) for reservation in reservations]})
 
 
 def show_block(call: Call) -> Reply:

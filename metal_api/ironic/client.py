@@ -64,7 +64,7 @@ class IronicClient:
 
     async def drivers(self) -> list[str]:
         """Return the names of the enabled hardware types."""
-        return [each["name"] for each in (await self._call("list drivers", "GET", "/drivers"))["drivers"]]
+        return [driver["name"] for driver in (await self._call("list drivers", "GET", "/drivers"))["drivers"]]
 
     async def nodes(self) -> list[dict[str, Any]]:
         """Return all nodes, with :data:`NODE_FIELDS`: one call for each thousand."""
@@ -72,9 +72,9 @@ class IronicClient:
 
     async def ports(self) -> dict[str, list[str]]:
         """Return the MAC addresses of all nodes by their UUIDs, those that boot from the network first."""
-        found = await self._pages("ports", "list ports", "fields=uuid,address,node_uuid,pxe_enabled")
+        ports = await self._pages("ports", "list ports", "fields=uuid,address,node_uuid,pxe_enabled")
         macs: dict[str, list[str]] = {}
-        for port in sorted(found, key=lambda each: not each["pxe_enabled"]):
+        for port in sorted(ports, key=lambda entry: not entry["pxe_enabled"]):
             macs.setdefault(port["node_uuid"], []).append(port["address"].lower())
         return macs
 
@@ -122,13 +122,13 @@ class IronicClient:
         await self._call("boot device", "PUT", f"/nodes/{node_id}/management/boot_device", body)
 
     async def _pages(self, kind: str, name: str, query: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+        objects: list[dict[str, Any]] = []
         marker = ""
         while True:
             answer = await self._call(name, "GET", f"/{kind}?limit={PAGE}&{query}{marker}")
-            found += answer[kind]
+            objects += answer[kind]
             if len(answer[kind]) < PAGE:
-                return found
+                return objects
             marker = f"&marker={answer[kind][-1]['uuid']}"
 
     async def _call(self, name: str, method: str, path: str, body: Any = None, *, microversion: str = MICROVERSION) -> dict[str, Any]:
@@ -174,11 +174,11 @@ class IronicClient:
 def _text(response: Any) -> str:
     """Return Ironic's own words: ``error_message`` is a text, or an object with ``faultstring``, or such an object as text."""
     try:
-        found = response.json().get("error_message")
-        if isinstance(found, str) and found.startswith("{"):
-            found = json.loads(found)
+        message = response.json().get("error_message")
+        if isinstance(message, str) and message.startswith("{"):
+            message = json.loads(message)
     except (ValueError, AttributeError):
-        found = response.text
-    if isinstance(found, dict):
-        found = found.get("faultstring")
-    return f"{found or response.reason} (HTTP {response.status_code})"
+        message = response.text
+    if isinstance(message, dict):
+        message = message.get("faultstring")
+    return f"{message or response.reason} (HTTP {response.status_code})"

@@ -36,7 +36,7 @@ R = TypeVar("R")
 AT_ONCE: Final = 32
 """Servers that are enrolled at the same time."""
 
-_FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", *(each for each in nodes.INTERFACES if each not in NODE_FIELDS))
+_FIELDS: Final = (*NODE_FIELDS, "driver", "driver_info", *(name for name in nodes.INTERFACES if name not in NODE_FIELDS))
 _IDLE: Final = frozenset({"enroll", "manageable", "available", "inspect failed", "clean failed"})
 TO_ADOPT: Final = frozenset({"enroll", "manageable", "adopt failed"})
 """Provision states of the node of a known device before it is active again."""
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def is_good(self) -> bool:
-        return all(each.outcome != "failed" for each in self.results)
+        return all(result.outcome != "failed" for result in self.results)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ async def enrol(  # noqa: PLR0913 - options of a command
         gate = asyncio.Semaphore(at_once)
         # Unlike gather, it ends when all have ended, also if it is cancelled.
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(run.server(each, gate), name=f"enrol {each.name}") for each in rack.servers]
-        results = [each.result() for each in tasks]
+            tasks = [group.create_task(run.server(server, gate), name=f"enrol {server.name}") for server in rack.servers]
+        results = [task.result() for task in tasks]
         results += [await run.other(name, remove) for name in run.others(remove)]
         return Report(tuple(results), client.calls.total())
     finally:
@@ -168,8 +168,8 @@ class _Client(IronicClient):
 
     async def ports_of(self, node_id: str) -> list[dict[str, Any]]:
         query = f"/ports?node_uuid={node_id}&fields=uuid,address,node_uuid,pxe_enabled,extra"
-        found: list[dict[str, Any]] = (await self._call("list ports", "GET", query))["ports"]
-        return found
+        ports: list[dict[str, Any]] = (await self._call("list ports", "GET", query))["ports"]
+        return ports
 
     async def add_trait(self, node_id: str, trait: str) -> None:
         await self._call("add trait", "PUT", f"/nodes/{node_id}/traits/{quote(trait)}")
@@ -215,7 +215,7 @@ class _Poll:
         await asyncio.sleep(self._interval)
         # A list that has begun is too old for what is requested from now on.
         self._coming = None
-        return {each["uuid"]: each for each in await self._client.enrolled()}
+        return {node["uuid"]: node for node in await self._client.enrolled()}
 
 
 class _Run:
@@ -246,20 +246,20 @@ class _Run:
     async def read(self) -> None:
         """Read all nodes and ports, and choose the addresses of the servers."""
         self._drivers = await self._client.drivers()
-        found = await self._client.enrolled()
-        self._nodes = {each["name"]: each for each in found if each["name"]}
-        names = {each["uuid"]: each["name"] or each["uuid"] for each in found}
+        enrolled = await self._client.enrolled()
+        self._nodes = {node["name"]: node for node in enrolled if node["name"]}
+        names = {node["uuid"]: node["name"] or node["uuid"] for node in enrolled}
         for port in await self._client.all_ports():
             self._ports.setdefault(port["node_uuid"], []).append(port)
             self._owners[port["address"].lower()] = names.get(port["node_uuid"], port["node_uuid"])
         lost = [
-            {"name": name, "extra": {EXTRA: {"address": each.address}}} for name, each in self._known.items() if name not in self._nodes
+            {"name": name, "extra": {EXTRA: {"address": server.address}}} for name, server in self._known.items() if name not in self._nodes
         ]
-        self._addresses = assigned(self._rack, [*found, *lost])
+        self._addresses = assigned(self._rack, [*enrolled, *lost])
 
     def others(self, remove: Collection[str]) -> list[str]:
         """Return the names of the nodes that were made from a rack file and are not in this one, and those that are to be removed."""
-        listed = {each.name for each in self._rack.servers}
+        listed = {server.name for server in self._rack.servers}
         gone = {name for name, node in self._nodes.items() if name not in listed and nodes.is_enrolled(node)}
         return sorted(gone | set(remove))
 
@@ -294,13 +294,13 @@ class _Run:
         node = self._nodes.get(name)
         if name not in remove:
             return Result(name, "not in the file", f"still in Ironic: delete it with --remove {name}")
-        if any(each.name == name for each in self._rack.servers):
+        if any(server.name == name for server in self._rack.servers):
             return Result(name, "failed", "it is in the rack file: delete it there before --remove")
         if node is None or not nodes.is_enrolled(node):
             return Result(name, "failed", "Ironic has no node of this name that was enrolled from a rack file: nothing to remove")
         if _is_in_use(node):
-            use = node["instance_uuid"] or f"provision state {node['provision_state']}"
-            return Result(name, "failed", f"it is in use ({use}) and not removed: delete its device first")
+            reason = node["instance_uuid"] or f"provision state {node['provision_state']}"
+            return Result(name, "failed", f"it is in use ({reason}) and not removed: delete its device first")
         if not self._is_dry:
             try:
                 if node["provision_state"].endswith("failed"):
@@ -328,7 +328,7 @@ class _Run:
             if owner != server.name:
                 raise EnrolmentError(f"MAC address {mac} is a port of node {owner} already: correct macs, or remove that node or its port")
         if server.name not in self._addresses:
-            metro = next(each for each in self._rack.metros if each.code == server.metro)
+            metro = next(candidate for candidate in self._rack.metros if candidate.code == server.metro)
             text = f"no address is left in {metro.first}-{metro.last} of metro {metro.code}: enlarge addresses of the metro"
             raise EnrolmentError(f"{text} or remove nodes that are not in the file")
 
@@ -363,7 +363,7 @@ class _Run:
             if "address" in names:
                 later.append("address")
             # A device keeps the address that it was ordered with.
-            description = [each for each in description if not each["path"].endswith("/address")]
+            description = [patch for patch in description if not patch["path"].endswith("/address")]
             if node["driver"] != server.bmc.driver:
                 bmc, bmc_names, later = [], [], ["driver", *later]
             return _Changes(
@@ -438,7 +438,7 @@ class _Run:
         try:
             await self._request(partial(self._client.create_port, node_id, mac, boots=boots))
         except IronicError as error:
-            if error.status != 409 or mac not in {each["address"] for each in await self._request(partial(self._client.ports_of, node_id))}:
+            if error.status != 409 or mac not in {port["address"] for port in await self._request(partial(self._client.ports_of, node_id))}:
                 raise
 
     async def _apply(self, node_id: str, changes: _Changes, *, may_toggle: bool) -> None:
@@ -531,22 +531,22 @@ class _Run:
         _check_architecture(node)
         ports = await self._request(lambda: self._client.ports_of(node["uuid"]))
         changes = _port_changes(server, ports)
-        if ports and not server.macs and not any(each["pxe_enabled"] for each in ports):
+        if ports and not server.macs and not any(port["pxe_enabled"] for port in ports):
             # Most BMCs do not report which card boots: it is the first.
             changes = _PortChanges(toggles=((ports[0]["uuid"], True),))
         await self._toggle(changes)
         if not ports:
             text = "inspection has found no MAC address that is free: give macs, and check that no other node has them"
             raise EnrolmentError(f"{text} (the BMC reports none for network cards that are off)")
-        found = _hardware(node["properties"], await self._request(lambda: self._client.inventory(node["uuid"])))
+        hardware = _hardware(node["properties"], await self._request(lambda: self._client.inventory(node["uuid"])))
         if server.plan:
             return node, ""
-        plan = nodes.plan_of(found, self._rack)
+        plan = nodes.plan_of(hardware, self._rack)
         if not plan:
-            raise EnrolmentError(f"no plan fits what inspection has found ({_described(found)}): describe one in plans, or give plan")
+            raise EnrolmentError(f"no plan fits what inspection has found ({_described(hardware)}): describe one in plans, or give plan")
         patch = [{"op": "add", "path": "/resource_class", "value": plan}]
         await self._request(lambda: self._client.change(node["uuid"], patch))
-        return node, f"plan {plan} chosen for {_described(found)}"
+        return node, f"plan {plan} chosen for {_described(hardware)}"
 
     async def _move(self, server: RackServer, node: Node, verb: str, target: str) -> Node:
         """Request a change of the provision state of a settled node, and return it in state ``target``."""
@@ -611,12 +611,12 @@ def _port_changes(server: RackServer, ports: Iterable[Mapping[str, Any]]) -> _Po
     if not server.macs:
         return _PortChanges()
     boots = server.macs[0]
-    known = {each["address"].lower(): each for each in ports}
-    gone = {mac for mac, each in known.items() if mac not in server.macs and each["extra"] == _PORT_MARK}
+    known = {port["address"].lower(): port for port in ports}
+    gone = {mac for mac, port in known.items() if mac not in server.macs and port["extra"] == _PORT_MARK}
     return _PortChanges(
         new=tuple((mac, mac == boots) for mac in server.macs if mac not in known),
         toggles=tuple(
-            (each["uuid"], mac == boots) for mac, each in known.items() if mac not in gone and each["pxe_enabled"] != (mac == boots)
+            (port["uuid"], mac == boots) for mac, port in known.items() if mac not in gone and port["pxe_enabled"] != (mac == boots)
         ),
         gone=tuple(known[mac]["uuid"] for mac in sorted(gone)),
     )
@@ -627,23 +627,23 @@ def assigned(rack: Rack, known: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
     ``known``: all nodes. A server for which no address is left is not in the answer.
     """
-    stored = {str(each["name"]): address for each in known if (address := nodes.stored_address(each))}
-    metros = {each.code: each for each in rack.metros}
-    found = {each.name: each.address for each in rack.servers if each.address}
-    taken = set(found.values())
+    stored = {str(node["name"]): address for node in known if (address := nodes.stored_address(node))}
+    metros = {entry.code: entry for entry in rack.metros}
+    addresses = {entry.name: entry.address for entry in rack.servers if entry.address}
+    taken = set(addresses.values())
     for server in rack.servers:
         address = stored.get(server.name, "")
         metro = metros[server.metro]
-        if server.name not in found and address and address not in taken and metro.first <= IPv4Address(address) <= metro.last:
-            found[server.name] = address
+        if server.name not in addresses and address and address not in taken and metro.first <= IPv4Address(address) <= metro.last:
+            addresses[server.name] = address
             taken.add(address)
-    listed = {each.name for each in rack.servers}
+    listed = {entry.name for entry in rack.servers}
     taken |= {address for name, address in stored.items() if name not in listed}
     free = {code: _free(metro.first, metro.last, taken) for code, metro in metros.items()}
     for server in rack.servers:
-        if server.name not in found and (address := next(free[server.metro], "")):
-            found[server.name] = address
-    return found
+        if server.name not in addresses and (address := next(free[server.metro], "")):
+            addresses[server.name] = address
+    return addresses
 
 
 def _free(first: IPv4Address, last: IPv4Address, taken: Collection[str]) -> Iterator[str]:
@@ -652,11 +652,11 @@ def _free(first: IPv4Address, last: IPv4Address, taken: Collection[str]) -> Iter
 
 def _check_architecture(node: Node) -> None:
     """Raise :class:`EnrolmentError` for a node that inspection has found to be of an architecture that cannot be booted."""
-    found = architecture(node)
-    if found in ARM:
+    cpu_arch = architecture(node)
+    if cpu_arch in ARM:
         raise EnrolmentError(
-            f"its architecture is {found}, and DHCP and the boot ISO have loaders for {ARCHITECTURE} only: remove it from the rack file, "
-            f"and its node with --remove {node['name']}"
+            f"its architecture is {cpu_arch}, and DHCP and the boot ISO have loaders for {ARCHITECTURE} only: remove it from the rack "
+            f"file, and its node with --remove {node['name']}"
         )
 
 
@@ -671,7 +671,7 @@ def _changed(names: list[str], note: str) -> tuple[Outcome, str]:
 
 def _hardware(properties: Mapping[str, Any], inventory: Mapping[str, Any]) -> dict[str, Any]:
     """Return what inspection has found, in the shape of :func:`metal_api.ironic.nodes.plan_of`."""
-    disks = [int(each["size"]) / 1e9 for each in inventory.get("disks") or () if int(each.get("size") or 0) >= 4e9]
+    disks = [int(disk["size"]) / 1e9 for disk in inventory.get("disks") or () if int(disk.get("size") or 0) >= 4e9]
     return {
         "memory_mb": int(properties.get("memory_mb") or 0),
         "threads": int((inventory.get("cpu") or {}).get("count") or properties.get("cpus") or 0),
@@ -679,10 +679,10 @@ def _hardware(properties: Mapping[str, Any], inventory: Mapping[str, Any]) -> di
     }
 
 
-def _described(found: Mapping[str, Any]) -> str:
-    disks = ", ".join(f"{size:.0f} GB" for size in sorted(found["disks_gb"])) or "no disks reported"
-    threads = f"{found['threads']} CPU threads" if found["threads"] else "CPUs not reported"
-    return f"{found['memory_mb'] // 1024} GB of memory, {threads}, {disks}"
+def _described(hardware: Mapping[str, Any]) -> str:
+    disks = ", ".join(f"{size:.0f} GB" for size in sorted(hardware["disks_gb"])) or "no disks reported"
+    threads = f"{hardware['threads']} CPU threads" if hardware["threads"] else "CPUs not reported"
+    return f"{hardware['memory_mb'] // 1024} GB of memory, {threads}, {disks}"
 
 
 _CAUSES: Final = (

@@ -34,7 +34,7 @@ from metal_api.devices.record import Device
 from metal_api.events import record_event
 from metal_api.ironic.client import IronicClient, IronicError
 from metal_api.ironic.enrolment import TO_ADOPT
-from metal_api.ironic.mapping import CLEAN_FAILURE, FREE, found
+from metal_api.ironic.mapping import CLEAN_FAILURE, FREE, server_of_node
 from metal_api.servers import Server, Servers
 
 LOG = logging.getLogger(__name__)
@@ -136,11 +136,11 @@ class IronicMachines:
 
         Raises :class:`IronicError` when Ironic does not answer.
         """
-        nodes = {each["uuid"]: each for each in await self._client.nodes()}
+        nodes = {entry["uuid"]: entry for entry in await self._client.nodes()}
         return [
-            each.name
-            for each in world.store[Server]
-            if (node := nodes.get(each.id)) is None or (node["instance_uuid"] and node["provision_state"] in TO_ADOPT)
+            server.name
+            for server in world.store[Server]
+            if (node := nodes.get(server.id)) is None or (node["instance_uuid"] and node["provision_state"] in TO_ADOPT)
         ]
 
     async def start(self, world: World) -> None:
@@ -265,12 +265,12 @@ class IronicMachines:
         while node["instance_uuid"] != hw.device_id:
             if node["instance_uuid"] is not None:
                 raise MachineError(f"server {node['name']} was taken by instance {node['instance_uuid']} of another user of this Ironic")
-            if (why := await self._allocation_error(hw.device_id, node)) is not None:
+            if (problem := await self._allocation_error(hw.device_id, node)) is not None:
                 failures += 1
                 # Another user may have taken the node, which the next round sees; or the database of an Ironic was busy.
                 if failures == ATTEMPTS:
-                    raise MachineError(f"Ironic does not allocate server {node['name']}: {why}")
-                LOG.info("server %s, allocating again: %s", node["name"], why)
+                    raise MachineError(f"Ironic does not allocate server {node['name']}: {problem}")
+                LOG.info("server %s, allocating again: %s", node["name"], problem)
             node = await self._fresh(node["uuid"])
         self._note(hw.device_id, "server.allocated", f"Server {node['name']} allocated")
 
@@ -293,7 +293,7 @@ class IronicMachines:
         """Bring a node to ``active``, from whatever state it is in, with a machine that boots."""
         attempts, refusals = 0, self._no_refusals()
         while True:
-            node = await self._until(node_id, lambda each: each["provision_state"] not in _DEPLOYING | _CLEANING)
+            node = await self._until(node_id, lambda current: current["provision_state"] not in _DEPLOYING | _CLEANING)
             state, name = node["provision_state"], node["name"]
             if node["instance_uuid"] != device_id:
                 raise MachineError(f"server {name} lost its allocation: its instance is {node['instance_uuid'] or 'none'} now")
@@ -340,11 +340,11 @@ class IronicMachines:
         failures, refusals = 0, self._no_refusals()
         is_released = is_cleaned = False
 
-        def is_settled(each: Node) -> bool:
+        def is_settled(current: Node) -> bool:
             nonlocal is_cleaned
             # Ironic is in this state also for the moment in which it finds nothing to clean with.
-            is_cleaned |= each["provision_state"] == "clean wait" or bool(each["clean_step"])
-            return each["provision_state"] not in _DEPLOYING | _CLEANING
+            is_cleaned |= current["provision_state"] == "clean wait" or bool(current["clean_step"])
+            return current["provision_state"] not in _DEPLOYING | _CLEANING
 
         while True:
             node = await self._until(node_id, is_settled)
@@ -402,7 +402,7 @@ class IronicMachines:
                 raise MachineError(f"server {name} cannot be cleaned: it is {_described(node)}")
             await self._request(lambda: self._client.change(node_id, [{"op": "replace", "path": "/maintenance", "value": False}]))
         await self._provision(node, "manage", refusals)
-        await self._until(node_id, lambda each: each["provision_state"] != "clean failed")
+        await self._until(node_id, lambda current: current["provision_state"] != "clean failed")
 
     async def _power(self, device_id: str, target: str) -> None:
         """Bring a machine to the power state ``target``.
@@ -411,8 +411,8 @@ class IronicMachines:
         """
         node_id = self._id(device_id)
 
-        def is_settled(each: Node) -> bool:
-            return each["reservation"] is None and each["target_power_state"] is None
+        def is_settled(current: Node) -> bool:
+            return current["reservation"] is None and current["target_power_state"] is None
 
         node = await self._until(node_id, is_settled)
         if target == "power on" and self._boots_from_network(device_id):
@@ -526,16 +526,16 @@ class IronicMachines:
     async def _poll(self) -> None:
         self._begun += 1
         serial = self._begun
-        nodes = {each["uuid"]: each for each in await self._client.nodes()}
+        nodes = {node["uuid"]: node for node in await self._client.nodes()}
         if self.polls % _PORTS_EVERY == 0 or not nodes.keys() <= self._macs.keys():
             macs = await self._client.ports()
             self._macs = {id_: macs.get(id_, []) for id_ in nodes}
         self.polls += 1
         known = catalogue()
         plans, metros = set(known.plans), set(known.metros)
-        servers = [found(node, self._macs.get(id_, []), plans=plans, metros=metros) for id_, node in nodes.items()]
-        missing = (each for each in self._of_world.store[Server] if each.id not in nodes)
-        self._of_world.service(Servers).refresh(servers, kept={each.id for each in missing if self._is_expected(each.name)})
+        servers = [server_of_node(node, self._macs.get(id_, []), plans=plans, metros=metros) for id_, node in nodes.items()]
+        missing = (server for server in self._of_world.store[Server] if server.id not in nodes)
+        self._of_world.service(Servers).refresh(servers, kept={server.id for server in missing if self._is_expected(server.name)})
         self._nodes, self._answered, self._ended = nodes, time.monotonic(), serial
         self._polled.set()
         self._polled = asyncio.Event()

@@ -46,7 +46,7 @@ def metro_trait(code: str) -> str:
     return METRO_TRAIT + code.upper()
 
 
-def found(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> FoundServer:
+def server_of_node(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> FoundServer:
     """Return ``node`` (the fields of Ironic's API) with the MAC addresses of its ports as a server.
 
     ``plans``, ``metros``: slugs and codes of the catalogue; a node with another one is not offered, and says so.
@@ -109,8 +109,8 @@ def _unsuitable(node: Mapping[str, Any], plan: str, metro: str, plans: Collectio
 def _not_ready(node: Mapping[str, Any]) -> str:
     state, error = node.get("provision_state"), node.get("last_error") or ""
     if node.get("maintenance"):
-        why = node.get("maintenance_reason") or error
-        return f"in maintenance{': ' + why if why else ''}"
+        reason = node.get("maintenance_reason") or error
+        return f"in maintenance{': ' + reason if reason else ''}"
     if state != FREE:
         return f"in provision state {state}{': ' + error if error and str(state).endswith('failed') else ''}"
     if node.get("power_state") in (None, "error"):

@@ -71,8 +71,8 @@ class PasswordHashes:
     @staticmethod
     def matches(known: str, password: str) -> bool:
         """Return whether ``known`` is a hash of ``password``. A text that is no hash matches none."""
-        version, _unused, rest = known.partition("$")
-        salt, separator, _unused = rest.partition("$")
+        version, _unused, salt_and_hash = known.partition("$")
+        salt, separator, _unused = salt_and_hash.partition("$")
         return version == _VERSION and bool(separator) and hmac.compare_digest(known, _hashed(salt, password))
 
 
@@ -96,10 +96,10 @@ def stored_address(node: Node) -> str:
 def interfaces(server: RackServer) -> dict[str, str]:
     """Return the hardware interfaces of a server's node by their fields."""
     driver = server.bmc.driver
-    found = {f"{kind}_interface": name for kind, name in _INTERFACES[driver].items()}
+    fields = {f"{kind}_interface": name for kind, name in _INTERFACES[driver].items()}
     if driver != "fake-hardware":
-        found["boot_interface"] = _VIRTUAL_MEDIA[driver] if server.boot == "virtual-media" else "ipxe"
-    return found
+        fields["boot_interface"] = _VIRTUAL_MEDIA[driver] if server.boot == "virtual-media" else "ipxe"
+    return fields
 
 
 _OPTIONAL: Final = ("redfish_system_id", "ipmi_port", "deploy_iso", "deploy_kernel", "deploy_ramdisk")
@@ -110,22 +110,22 @@ def driver_info(server: RackServer) -> dict[str, Any]:
     """Return how the driver connects to a BMC, without the password, and what it boots to clean disks."""
     bmc = server.bmc
     if bmc.driver in REDFISH:
-        found: dict[str, Any] = {"redfish_address": bmc.address, "redfish_username": bmc.user, "redfish_verify_ca": bmc.verify_ca}
+        info: dict[str, Any] = {"redfish_address": bmc.address, "redfish_username": bmc.user, "redfish_verify_ca": bmc.verify_ca}
         if bmc.system:
-            found["redfish_system_id"] = bmc.system
+            info["redfish_system_id"] = bmc.system
     elif bmc.driver == "ipmi":
         host, port = bmc.host_and_port
-        found = {"ipmi_address": host, "ipmi_username": bmc.user} | ({"ipmi_port": port} if port else {})
+        info = {"ipmi_address": host, "ipmi_username": bmc.user} | ({"ipmi_port": port} if port else {})
     else:
         return {}
     # The boot from the network is for once: after an installation the server boots from its disk.
-    found |= {"force_persistent_boot_device": "Never"}
+    info |= {"force_persistent_boot_device": "Never"}
     if not server.agent_url:
-        return found
+        return info
     if server.boot == "virtual-media":
-        return found | {"deploy_iso": f"{server.agent_url}/ipxe.iso"}
+        return info | {"deploy_iso": f"{server.agent_url}/ipxe.iso"}
     # Ironic wants both; what is booted is the decision of the boot service.
-    return found | {f"deploy_{kind}": f"{server.agent_url}/agent/{name}" for kind, name in (("kernel", KERNEL), ("ramdisk", INITRAMFS))}
+    return info | {f"deploy_{kind}": f"{server.agent_url}/agent/{name}" for kind, name in (("kernel", KERNEL), ("ramdisk", INITRAMFS))}
 
 
 def password_key(bmc: Bmc) -> str:
@@ -196,25 +196,25 @@ def hardware_patches(server: RackServer, node: Node) -> tuple[list[Patch], list[
 def metro_changes(traits: Iterable[str], trait: str) -> tuple[list[str], list[str]]:
     """Return the traits to add and to remove, so that ``trait`` is the only one of a metro."""
     known = set(traits)
-    return sorted({trait} - known), sorted(each for each in known if each.startswith(METRO_TRAIT) and each != trait)
+    return sorted({trait} - known), sorted(name for name in known if name.startswith(METRO_TRAIT) and name != trait)
 
 
-def plan_of(found: Mapping[str, Any], rack: Rack) -> str:
+def plan_of(hardware: Mapping[str, Any], rack: Rack) -> str:
     """Return the slug of the plan that inspected hardware is: the largest one whose memory, cores and drives the hardware has.
 
-    ``found``: ``memory_mb``, ``threads`` (0 if the BMC does not report them), ``disks_gb`` (empty if it does not). Plans of the rack come
-    before those of the vendor. Empty if the hardware is smaller than all of them.
+    ``hardware``: ``memory_mb``, ``threads`` (0 if the BMC does not report them), ``disks_gb`` (empty if it does not). Plans of the rack
+    come before those of the vendor. Empty if the hardware is smaller than all of them.
     """
-    vendors = [(each.slug, each.memory_gb, each.cores, each.drives) for each in Catalogue().plans.values()]
-    for plans in ([(each.slug, each.memory_gb, each.cores, each.drives) for each in rack.plans], vendors):
+    vendors = [(plan.slug, plan.memory_gb, plan.cores, plan.drives) for plan in Catalogue().plans.values()]
+    for plans in ([(plan.slug, plan.memory_gb, plan.cores, plan.drives) for plan in rack.plans], vendors):
         fitting = [
             (memory, cores, sum(_sizes(drives)), slug)
             for slug, memory, cores, drives in plans
             if not slug.endswith(".arm64")
             # Firmware keeps some memory for itself.
-            and memory * 1024 * 0.96 <= found["memory_mb"]
-            and (not found["threads"] or cores <= found["threads"])
-            and (not found["disks_gb"] or _has_drives(found["disks_gb"], _sizes(drives)))
+            and memory * 1024 * 0.96 <= hardware["memory_mb"]
+            and (not hardware["threads"] or cores <= hardware["threads"])
+            and (not hardware["disks_gb"] or _has_drives(hardware["disks_gb"], _sizes(drives)))
         ]
         if fitting:
             return max(fitting)[3]
@@ -222,7 +222,7 @@ def plan_of(found: Mapping[str, Any], rack: Rack) -> str:
 
 
 def _sizes(drives: Sequence[Mapping[str, Any]]) -> list[int]:
-    return sorted((int(each["size_gb"]) for each in drives for _unused in range(int(each["count"]))), reverse=True)
+    return sorted((int(drive["size_gb"]) for drive in drives for _unused in range(int(drive["count"]))), reverse=True)
 
 
 def _has_drives(disks: Sequence[float], sizes: Sequence[int]) -> bool:
@@ -237,7 +237,7 @@ def _extra(server: RackServer, address: str) -> dict[str, str]:
 
 def _capabilities(known: str, firmware: str) -> str:
     """Return a node's capabilities (``name:value,...``) with this boot mode."""
-    kept = [each for each in known.split(",") if each and not each.startswith("boot_mode:")]
+    kept = [capability for capability in known.split(",") if capability and not capability.startswith("boot_mode:")]
     desired = f"boot_mode:{firmware}"
     return known if desired in known.split(",") else ",".join([desired, *kept])
 

@@ -41,10 +41,10 @@ async def _redfish(bmc: Bmc) -> str:
         async with httpx.AsyncClient(verify=verify, timeout=TIMEOUT, trust_env=False) as client:
             answer = await client.get(url)
     except (OSError, httpx.HTTPError) as error:
-        why = str(error) or type(error).__name__
-        if "CERTIFICATE_VERIFY_FAILED" in why:
-            return f"the certificate of the BMC {bmc.address} is not trusted: set verify_ca of bmc to its CA bundle, or to false ({why})"
-        return f"the BMC {bmc.address} does not answer: check its address, its power and the network ({why})"
+        reason = str(error) or type(error).__name__
+        if "CERTIFICATE_VERIFY_FAILED" in reason:
+            return f"the certificate of the BMC {bmc.address} is not trusted: set verify_ca of bmc to its CA bundle, or to false ({reason})"
+        return f"the BMC {bmc.address} does not answer: check its address, its power and the network ({reason})"
     try:
         is_redfish = answer.status_code == 200 and "RedfishVersion" in answer.json()
     except ValueError:
@@ -69,7 +69,7 @@ class _Pong(asyncio.DatagramProtocol):
 async def _ipmi(bmc: Bmc) -> str:
     """Send presence pings by UDP, which BMCs with IPMI over LAN answer without a session."""
     host, port = bmc.host_and_port
-    why = f"no answer to {_ATTEMPTS} presence pings in {TIMEOUT:g} s"
+    reason = f"no answer to {_ATTEMPTS} presence pings in {TIMEOUT:g} s"
     try:
         address = (host, int(port or _IPMI_PORT))
         transport, pong = await asyncio.get_running_loop().create_datagram_endpoint(_Pong, remote_addr=address)
@@ -83,8 +83,8 @@ async def _ipmi(bmc: Bmc) -> str:
                 pong.answered.result()
                 return ""
     except OSError as error:
-        why = str(error)
+        reason = str(error)
     finally:
         pong.answered.cancel()
         transport.close()
-    return f"the BMC {bmc.address} does not answer by IPMI: check its address, its power and whether IPMI over LAN is enabled ({why})"
+    return f"the BMC {bmc.address} does not answer by IPMI: check its address, its power and whether IPMI over LAN is enabled ({reason})"

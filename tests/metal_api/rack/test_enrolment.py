@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metal_api.ironic.enrolment import EnrolmentError, Report, enrol
-from metal_api.ironic.mapping import found
+from metal_api.ironic.mapping import server_of_node
 from metal_api.ironic.nodes import PasswordHashes
 from metal_api.rack import load
 from tests.metal_api.ironic.fake_rack import FakeRack
@@ -58,7 +58,7 @@ def ports(ironic: FakeRack, name: str) -> dict[str, bool]:
 async def test_a_server_is_enrolled_once(ironic: FakeRack, folder: Path) -> None:
     _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U1))
     assert lines == ["r1-u1: enrolled"]
-    server = found(node(ironic, "r1-u1"), ports(ironic, "r1-u1"), plans={"c3.small.x86"}, metros={"lab"})
+    server = server_of_node(node(ironic, "r1-u1"), ports(ironic, "r1-u1"), plans={"c3.small.x86"}, metros={"lab"})
     assert (server.plan, server.metro, server.address, server.macs, server.unavailable) == ("c3.small.x86", "lab", "10.20.1.1", (U1,), "")
     report, lines = await enrolled(ironic, folder, fake("r1-u1", U1))
     assert lines == ["r1-u1: unchanged"]
@@ -224,7 +224,7 @@ async def test_a_server_of_another_architecture_is_not_enrolled(ironic: FakeRack
             ]
             assert node(ironic, "r1-u1")["provision_state"] == "manageable"
     arm = {**node(ironic, "r1-u1"), "provision_state": "available", "resource_class": "c3.small.x86"}
-    server = found(arm, [U1], plans={"c3.small.x86"}, metros={"lab"})
+    server = server_of_node(arm, [U1], plans={"c3.small.x86"}, metros={"lab"})
     assert server.unavailable == f"its architecture {architecture} cannot be booted: DHCP and the boot ISO have loaders for x86_64 only"
 
 
@@ -238,9 +238,9 @@ async def test_a_server_with_secure_boot_is_not_offered(ironic: FakeRack, folder
             assert node(ironic, "r1-u1")["provision_state"] == "manageable"
         # Enrolled by an operator, or switched on later.
         offered = {**node(ironic, "r1-u1"), "provision_state": "available", "resource_class": "c3.small.x86"}
-        assert found(offered, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == words
+        assert server_of_node(offered, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == words
         bios = {**offered, "properties": {"capabilities": "boot_mode:bios"}}
-        assert found(bios, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == ""
+        assert server_of_node(bios, [U1], plans={"c3.small.x86"}, metros={"lab"}).unavailable == ""
         system.has_secure_boot = False
         # What Ironic's next check of the power does, in its own time.
         ironic.set_in_database(node(ironic, "r1-u1")["uuid"], secure_boot=False)

@@ -72,7 +72,9 @@ class Host:
 def hosts_of(servers: Iterable[Server]) -> list[Host]:
     """Return the servers with a MAC address and an address. Nodes of an Ironic that exists may have names that are no host names."""
     return [
-        Host(each.macs[0], each.address, each.name if _NAME.fullmatch(each.name) else "") for each in servers if each.macs and each.address
+        Host(server.macs[0], server.address, server.name if _NAME.fullmatch(server.name) else "")
+        for server in servers
+        if server.macs and server.address
     ]
 
 
@@ -81,7 +83,7 @@ class Dnsmasq:
 
     def __init__(self, folder: Path, metros: Iterable[RackMetro], boot_url: str, *, ipxe: Path = IPXE) -> None:
         self._folder, self._boot_url, self._ipxe = folder.resolve(), boot_url.rstrip("/"), ipxe
-        self._metros = [each for each in metros if each.dhcp_interface]
+        self._metros = [metro for metro in metros if metro.dhcp_interface]
         self._hosts_file = self._folder / "hosts"
         self._leases_file = self._folder / "leases"
         # What dnsmasq serves now; None while it does not run.
@@ -113,7 +115,7 @@ class Dnsmasq:
         for metro in self._metros:
             _check_interface(metro)
         try:
-            answers = await asyncio.gather(*(other_servers(each.dhcp_interface) for each in self._metros))
+            answers = await asyncio.gather(*(other_servers(rack_metro.dhcp_interface) for rack_metro in self._metros))
         except ProbeError as error:
             raise DhcpError(str(error)) from error
         for metro, others in zip(self._metros, answers, strict=True):
@@ -173,8 +175,8 @@ class Dnsmasq:
             error = errors[0] if errors and self._child.starts > earlier + 1 else ""
             if error or time.monotonic() > deadline:
                 await self._child.stop()
-                interfaces = ", ".join(each.dhcp_interface for each in self._metros)
-                advice = next((to_do for pattern, to_do in _CAUSES if pattern.search(error)), f"see {self.log}")
+                interfaces = ", ".join(metro.dhcp_interface for metro in self._metros)
+                advice = next((hint for pattern, hint in _CAUSES if pattern.search(error)), f"see {self.log}")
                 raise DhcpError(f"dnsmasq does not start on {interfaces}: {advice} ({error or 'no answer'})")
             await asyncio.sleep(0.05)
 
@@ -241,8 +243,8 @@ def boot_lines(boot_url: str) -> list[str]:
 
 def hosts_text(hosts: Iterable[Host]) -> str:
     """Return a hosts file of dnsmasq, in the order of addresses."""
-    ordered = sorted(hosts, key=lambda each: IPv4Address(each.address))
-    return "".join(",".join(filter(None, [each.mac, each.address, each.name])) + "\n" for each in ordered)
+    ordered = sorted(hosts, key=lambda host: IPv4Address(host.address))
+    return "".join(",".join(filter(None, [host.mac, host.address, host.name])) + "\n" for host in ordered)
 
 
 def kept_leases(text: str, hosts: Iterable[Host]) -> str:
@@ -251,7 +253,7 @@ def kept_leases(text: str, hosts: Iterable[Host]) -> str:
     Each line is expiry (0: never), MAC address, address, name and client id. dnsmasq gives a leased address to no other client, so that a
     server whose network card was replaced would get none for ever.
     """
-    owners = {each.address: each.mac for each in hosts}
+    owners = {host.address: host.mac for host in hosts}
     leases = [(line, line.split()) for line in text.splitlines()]
     return "".join(f"{line}\n" for line, words in leases if len(words) < 3 or owners.get(words[2], words[1]) == words[1])
 
@@ -262,13 +264,13 @@ def interface_addresses(interface: str) -> list[IPv4Address]:
     address, size = buffer.buffer_info()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         size, _unused = struct.unpack("iL", fcntl.ioctl(connection, _SIOCGIFCONF, struct.pack("iL", size, address)))
-    found = []
+    addresses = []
     for start in range(0, size, _IFREQ):
         name = bytes(buffer[start : start + 16]).split(b"\0", 1)[0].decode()
         # Further addresses may have a label such as eno2:1.
         if name.partition(":")[0] == interface:
-            found.append(IPv4Address(bytes(buffer[start + 20 : start + 24])))
-    return found
+            addresses.append(IPv4Address(bytes(buffer[start + 20 : start + 24])))
+    return addresses
 
 
 def _check_interface(metro: RackMetro) -> None:
@@ -278,11 +280,11 @@ def _check_interface(metro: RackMetro) -> None:
         known = ", ".join(name for _index, name in socket.if_nameindex())
         raise DhcpError(f"metro {metro.code}: there is no network interface {metro.dhcp_interface} (there are {known})") from None
     addresses = interface_addresses(metro.dhcp_interface)
-    if not any(each in metro.network for each in addresses):
-        has = ", ".join(map(str, addresses)) or "no IPv4 address"
+    if not any(address in metro.network for address in addresses):
+        existing = ", ".join(map(str, addresses)) or "no IPv4 address"
         raise DhcpError(
-            f"metro {metro.code}: interface {metro.dhcp_interface} has {has}, none in {metro.network}: give it an address there outside of "
-            f"{metro.first}-{metro.last} (ip address add), or correct dhcp_interface"
+            f"metro {metro.code}: interface {metro.dhcp_interface} has {existing}, none in {metro.network}: give it an address there "
+            f"outside of {metro.first}-{metro.last} (ip address add), or correct dhcp_interface"
         )
 
 

@@ -50,8 +50,8 @@ async def other_servers(interface: str, *, ours: Collection[str] = (), wait: flo
     """
     # Locally administered, so that it is no card's address.
     mac = b"\x02" + secrets.token_bytes(5)
-    found = await asyncio.to_thread(lambda: list(offers(interface, mac, wait=wait)))
-    return sorted({each.server for each in found} - set(ours))
+    answers = await asyncio.to_thread(lambda: list(offers(interface, mac, wait=wait)))
+    return sorted({offer.server for offer in answers} - set(ours))
 
 
 def offers(interface: str, mac: bytes, *, options: Mapping[int, bytes] | None = None, wait: float = WAIT) -> Iterator[Offer]:
@@ -119,7 +119,7 @@ def _offer(frame: bytes, transaction: bytes) -> Offer | None:
 
 
 def _options(data: bytes) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
+    options: dict[int, bytes] = {}
     index = 0
     while index + 1 < len(data) and data[index] != 255:
         if data[index] == 0:
@@ -127,6 +127,6 @@ def _options(data: bytes) -> dict[int, bytes]:
             continue
         length = data[index + 1]
         if length:
-            found[data[index]] = data[index + 2 : index + 2 + length]
+            options[data[index]] = data[index + 2 : index + 2 + length]
         index += 2 + length
-    return found
+    return options

@@ -21,7 +21,7 @@ def reservations(kind: str, hosts: Iterable[Host], boot_url: str, *, tftp_server
     ``tftp_server``: the IPv4 address of the one with the files of iPXE; empty if the servers boot from virtual media only, then the
     configuration boots iPXE alone. Raises ValueError for another kind.
     """
-    ordered = sorted(hosts, key=lambda each: IPv4Address(each.address))
+    ordered = sorted(hosts, key=lambda host: IPv4Address(host.address))
     script = f"{boot_url.rstrip('/')}/boot.ipxe"
     if kind == "dnsmasq":
         return _dnsmasq(ordered, boot_url.rstrip("/"), tftp_server)
@@ -53,8 +53,8 @@ def _isc(hosts: list[Host], script: str, tftp_server: str) -> str:
         lines += [f"  next-server {tftp_server};", f'  filename "{UEFI_FILE}";']
     lines.append("}")
     lines += [
-        f"host {each.name or each.mac.replace(':', '-')} {{ hardware ethernet {each.mac}; fixed-address {each.address}; }}"
-        for each in hosts
+        f"host {host.name or host.mac.replace(':', '-')} {{ hardware ethernet {host.mac}; fixed-address {host.address}; }}"
+        for host in hosts
     ]
     return "\n".join(lines) + "\n"
 
@@ -63,10 +63,10 @@ def _kea(hosts: list[Host], script: str, tftp_server: str) -> str:
     classes: list[dict[str, str]] = [{"name": "metal-ipxe", "test": "option[175].exists", "boot-file-name": script}]
     if tftp_server:
         for name, architectures, file in (("bios", ["0x0000"], BIOS_FILE), ("uefi", ["0x0007", "0x0009"], UEFI_FILE)):
-            is_architecture = " or ".join(f"option[93].hex == {each}" for each in architectures)
+            is_architecture = " or ".join(f"option[93].hex == {architecture}" for architecture in architectures)
             test = f"not option[175].exists and ({is_architecture})"
             classes.append({"name": f"metal-{name}", "test": test, "next-server": tftp_server, "boot-file-name": file})
-    known = [{"hw-address": each.mac, "ip-address": each.address} | ({"hostname": each.name} if each.name else {}) for each in hosts]
+    known = [{"hw-address": host.mac, "ip-address": host.address} | ({"hostname": host.name} if host.name else {}) for host in hosts]
     # client-classes and reservations are global keys; with them belongs that reservations are global.
-    found = {"client-classes": classes, "reservations": known, "reservations-global": True}
-    return json.dumps({"Dhcp4": found}, indent=2) + "\n"
+    configuration = {"client-classes": classes, "reservations": known, "reservations-global": True}
+    return json.dumps({"Dhcp4": configuration}, indent=2) + "\n"

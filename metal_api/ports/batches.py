@@ -50,7 +50,8 @@ def render_vlan_batch(view: Rendering, batch: VlanBatch, include: Include) -> JS
         "quantity": len(batch.assignments),
         "error_messages": list(batch.error_messages),
         "vlan_assignments": [
-            {"id": each["vlan_id"], "vlan": each["vlan"], "state": each["state"], "native": each["native"]} for each in batch.assignments
+            {"id": assignment["vlan_id"], "vlan": assignment["vlan"], "state": assignment["state"], "native": assignment["native"]}
+            for assignment in batch.assignments
         ],
         "port": view.part(include, "port", port) if port is not None else None,
         "project": {"href": view.path("projects", batch.project_id)},
@@ -61,18 +62,18 @@ def render_vlan_batch(view: Rendering, batch: VlanBatch, include: Include) -> JS
 
 
 def create_batch(call: Call) -> Reply:
-    found, port = find(call)
-    asked = call.body.get("vlan_assignments")
-    if not isinstance(asked, list) or not asked or not all(isinstance(each, dict) for each in asked):
+    rules, port = find(call)
+    entries = call.body.get("vlan_assignments")
+    if not isinstance(entries, list) or not entries or not all(isinstance(item, dict) for item in entries):
         raise unprocessable("Vlan assignments can't be blank")
     assignments = []
-    for each in asked:
+    for entry in entries:
         # Older OpenAPI texts and clients omit the state for "assigned".
-        state = each.get("state") or "assigned"
+        state = entry.get("state") or "assigned"
         if state not in ("assigned", "unassigned"):
             raise unprocessable(not_valid(state, "state"))
-        vlan = found.vlan(each.get("vlan"))
-        assignments.append({"vlan_id": vlan.id, "vlan": vlan.vxlan, "state": state, "native": bool(each.get("native"))})
+        vlan = rules.vlan(entry.get("vlan"))
+        assignments.append({"vlan_id": vlan.id, "vlan": vlan.vxlan, "state": state, "native": bool(entry.get("native"))})
     world, now = call.world, call.world.now()
     device = world.store[Device][port.device_id]
     batch = world.store.put(
@@ -119,27 +120,27 @@ def _apply(world: World, batch: VlanBatch) -> None:
     def port() -> Port:
         return world.store[Port][batch.port_id]
 
-    def vlan(each: dict[str, Any]) -> Any:
-        return rules.vlan(each["vlan_id"])
+    def vlan(change: dict[str, Any]) -> Any:
+        return rules.vlan(change["vlan_id"])
 
-    for each in batch.assignments:
+    for assignment in batch.assignments:
         # A batch may unassign a VLAN that is not assigned (clients' code); the call for a single VLAN refuses it.
-        if each["state"] == "unassigned" and each["vlan_id"] in port().vlan_ids:
-            if port().native_vlan_id == each["vlan_id"]:
+        if assignment["state"] == "unassigned" and assignment["vlan_id"] in port().vlan_ids:
+            if port().native_vlan_id == assignment["vlan_id"]:
                 rules.clear_native(port())
-            rules.unassign(port(), vlan(each))
-    for each in batch.assignments:
-        if each["state"] == "assigned" and each["vlan_id"] not in port().vlan_ids:
-            rules.assign(port(), vlan(each))
-    for each in batch.assignments:
-        if each["state"] == "assigned" and each["native"]:
-            rules.set_native(port(), vlan(each))
+            rules.unassign(port(), vlan(assignment))
+    for assignment in batch.assignments:
+        if assignment["state"] == "assigned" and assignment["vlan_id"] not in port().vlan_ids:
+            rules.assign(port(), vlan(assignment))
+    for assignment in batch.assignments:
+        if assignment["state"] == "assigned" and assignment["native"]:
+            rules.set_native(port(), vlan(assignment))
 
 
 def list_batches(call: Call) -> Reply:
     port = find(call)[1]
-    found = call.world.store[VlanBatch].matching("port", port.id)
-    return Reply({"batches": [call.shown(each) for each in found]})
+    batches = call.world.store[VlanBatch].matching("port", port.id)
+    return Reply({"batches": [call.shown(batch) for batch in batches]})
 
 
 def show_batch(call: Call) -> Reply:

@@ -30,7 +30,7 @@ def render_port(view: Rendering, port: Port, include: Include) -> JSON:
         "data": {"bonded": port.bonded} if port.is_bond else {"mac": port.mac, "bonded": port.bonded},
         "disbond_operation_supported": True,
         "native_virtual_network": shown("native_virtual_network", native) if native else None,
-        "virtual_networks": [shown("virtual_networks", each) for each in vlans],
+        "virtual_networks": [shown("virtual_networks", vlan) for vlan in vlans],
         "connected_port": None,
         "hardware": {"href": f"{view.base}/hardware/{port.device_id}"},
         "href": view.path("ports", port.id),
@@ -59,7 +59,7 @@ def render_vlan_assignment(view: Rendering, port: Port, vlan: VirtualNetwork, in
 
 def network_type(bond: Port, members: list[Port]) -> str:
     """Return the composite type of a bond (names: vendor's OpenAPI text; conditions: clients' code)."""
-    all_bonded = bond.bonded and all(each.bonded for each in members)
+    all_bonded = bond.bonded and all(member.bonded for member in members)
     if bond.layer == 3 and bond.bonded:
         if not all_bonded:
             return "hybrid"

@@ -22,7 +22,7 @@ def _leave(world: World, vlan: VirtualNetwork) -> None:
     for port in world.store[Port].matching("in_use", True):
         if vlan.id in port.vlan_ids:
             native = None if port.native_vlan_id == vlan.id else port.native_vlan_id
-            world.store.put(replace(port, vlan_ids=tuple(each for each in port.vlan_ids if each != vlan.id), native_vlan_id=native))
+            world.store.put(replace(port, vlan_ids=tuple(id_ for id_ in port.vlan_ids if id_ != vlan.id), native_vlan_id=native))
 
 
 RESOURCE = Resource(

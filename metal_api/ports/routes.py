@@ -37,13 +37,13 @@ def _changing(change: Callable[[Call, Ports, Port], Port]) -> Callable[[Call], R
 
 def list_vlan_assignments(call: Call) -> Reply:
     port = find(call)[1]
-    vlans = [call.world.store[VirtualNetwork][each] for each in port.vlan_ids]
-    return Reply({"vlan_assignments": [render_vlan_assignment(call.rendering, port, each, call.include) for each in vlans]})
+    vlans = [call.world.store[VirtualNetwork][id_] for id_ in port.vlan_ids]
+    return Reply({"vlan_assignments": [render_vlan_assignment(call.rendering, port, vlan, call.include) for vlan in vlans]})
 
 
 def show_vlan_assignment(call: Call) -> Reply:
     port = find(call)[1]
-    for vlan in (call.world.store[VirtualNetwork][each] for each in port.vlan_ids):
+    for vlan in (call.world.store[VirtualNetwork][id_] for id_ in port.vlan_ids):
         if vlan_assignment_id(port, vlan) == call.params["assignment_id"]:
             return Reply(render_vlan_assignment(call.rendering, port, vlan, call.include))
     raise not_found()

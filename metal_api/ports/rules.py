@@ -46,12 +46,12 @@ class Ports:
         text = str(name or "")
         if not text:
             raise unprocessable("Vnid can't be blank")
-        found = self._store[VirtualNetwork].get(text)
-        if found is None and (number := whole_number(text)) is not None:
-            found = self._store[VirtualNetwork].first("vxlan", (self._device.project_id, self._device.metro, number))
-        if found is None or (found.project_id, found.metro) != (self._device.project_id, self._device.metro):
+        vlan = self._store[VirtualNetwork].get(text)
+        if vlan is None and (number := whole_number(text)) is not None:
+            vlan = self._store[VirtualNetwork].first("vxlan", (self._device.project_id, self._device.metro, number))
+        if vlan is None or (vlan.project_id, vlan.metro) != (self._device.project_id, self._device.metro):
             raise unprocessable(f"Virtual network {text} does not exist in this project and metro")
-        return found
+        return vlan
 
     def assign(self, port: Port, vlan: VirtualNetwork) -> Port:
         self._changeable()
@@ -70,7 +70,7 @@ class Ports:
             raise unprocessable(f"Virtual network {vlan.vxlan} not assigned")  # real
         if port.native_vlan_id == vlan.id:
             raise unprocessable(f"Virtual network {vlan.vxlan} is the native one of {port.name}: remove it as native first")
-        return self._store.put(replace(port, vlan_ids=tuple(each for each in port.vlan_ids if each != vlan.id)))
+        return self._store.put(replace(port, vlan_ids=tuple(id_ for id_ in port.vlan_ids if id_ != vlan.id)))
 
     def set_native(self, port: Port, vlan: VirtualNetwork) -> Port:
         """Set the native VLAN: an assigned one, of at least two, and not on a bond in the hybrid modes (vendor's docs)."""
@@ -89,10 +89,10 @@ class Ports:
         """Bond a port. A bond means all its eth ports. Bonded ports stay bonded."""
         self._changeable()
         bond, members = self._family(port)
-        joining = [each for each in (members if all_of_it or port.is_bond else [port]) if not each.bonded]
+        joining = [candidate for candidate in (members if all_of_it or port.is_bond else [port]) if not candidate.bonded]
         self._without_vlans(joining)
-        for each in joining:
-            self._store.put(replace(each, bonded=True))
+        for member in joining:
+            self._store.put(replace(member, bonded=True))
         if joining and not bond.bonded:
             self._store.put(replace(bond, bonded=True))
         return self._store[Port][port.id]
@@ -109,15 +109,15 @@ class Ports:
         self._changeable()
         bond, members = self._family(port)
         whole_bond = all_of_it or port.is_bond
-        removed = [each for each in (members if whole_bond else [port]) if each.bonded]
-        remaining = [each for each in members if each.bonded and each not in removed]
-        addressed = any(each.port_id == bond.id for each in self._store[Assignment].matching("device", self._device.id))
+        removed = [candidate for candidate in (members if whole_bond else [port]) if candidate.bonded]
+        remaining = [candidate for candidate in members if candidate.bonded and candidate not in removed]
+        addressed = any(assignment.port_id == bond.id for assignment in self._store[Assignment].matching("device", self._device.id))
         if removed and not remaining and not whole_bond and addressed:
             raise unprocessable(f"{bond.name} is in Layer 3: its last port cannot be disbonded before it is converted to Layer 2")
         if removed:
             self._without_native(bond)
-        for each in removed:
-            self._store.put(replace(each, bonded=False))
+        for member in removed:
+            self._store.put(replace(member, bonded=False))
         # A bond whose ports are disbonded one by one stays bonded itself (clients' code).
         if not remaining and whole_bond:
             self._store.put(replace(bond, bonded=False))
@@ -146,31 +146,31 @@ class Ports:
         if port.layer == 3:
             raise unprocessable(f"{port.name} is already configured for Layer 3")
         _unused, members = self._family(port)
-        if not port.bonded or not all(each.bonded for each in members):
+        if not port.bonded or not all(member.bonded for member in members):
             raise unprocessable(f"{port.name} is not bonded: bond its ports before it is converted to Layer 3")
         self._without_native(port)
         port = self._store.put(replace(port, layer=3))
-        first = next(each for each in self._store[Port].matching("device", self._device.id) if each.is_bond)
+        first = next(candidate for candidate in self._store[Port].matching("device", self._device.id) if candidate.is_bond)
         if port.id == first.id:
-            equip(self._world, self._device, self._asked(request_ips))
+            equip(self._world, self._device, self._requested_addresses(request_ips))
         return port
 
-    def _asked(self, request_ips: object) -> tuple[dict[str, Any], ...]:
+    def _requested_addresses(self, request_ips: object) -> tuple[dict[str, Any], ...]:
         ordered = self._device.wanted_addresses
         if not request_ips:
             return ordered
-        if not isinstance(request_ips, list) or not all(isinstance(each, dict) for each in request_ips):
+        if not isinstance(request_ips, list) or not all(isinstance(item, dict) for item in request_ips):
             raise unprocessable("Request ips must be a list of objects")
         # Each kind once (ours): metal-cli 0.18 repeats its last one for each of its flags.
-        asked = {}
-        for each in request_ips:
-            family, public = each.get("address_family", 4), each.get("public", True) is not False
+        addresses = {}
+        for entry in request_ips:
+            family, public = entry.get("address_family", 4), entry.get("public", True) is not False
             if family not in (4, 6) or (family == 6 and not public):
                 raise unprocessable("Request ips: address_family must be 4 or 6, and 6 is public")
-            same = [one for one in ordered if (one["address_family"], one["public"]) == (family, public)]
+            same = [address for address in ordered if (address["address_family"], address["public"]) == (family, public)]
             fresh = {"address_family": family, "public": public, "cidr": 127 if family == 6 else 31, "ip_reservations": []}
-            asked[family, public] = same[0] if same else fresh
-        return tuple(asked.values())
+            addresses[family, public] = same[0] if same else fresh
+        return tuple(addresses.values())
 
     def _family(self, port: Port) -> tuple[Port, list[Port]]:
         bond = port if port.bond_id is None else self._store[Port][port.bond_id]
@@ -192,6 +192,6 @@ class Ports:
 
     @staticmethod
     def _without_vlans(ports: list[Port]) -> None:
-        for each in ports:
-            if each.vlan_ids:
-                raise unprocessable(f"{each.name} has virtual networks assigned: unassign them first")
+        for port in ports:
+            if port.vlan_ids:
+                raise unprocessable(f"{port.name} has virtual networks assigned: unassign them first")

@@ -39,9 +39,8 @@ DHCP = "Print reservations for the servers of the rack file, which need their MA
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 after a clean end, 1 when it could not start, 2 for wrong arguments."""
-    given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(command_line().parse_args(given))
+        return _run(command_line().parse_args(arguments))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "metal_api":
             raise

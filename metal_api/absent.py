@@ -111,40 +111,40 @@ MISSING: Final[Mapping[str, str]] = {
 
 def completed(routes: Iterable[Route]) -> list[Route]:
     """Return the routes of the resources, which answer 422 for plain networks where :data:`REFUSED` has them, and those of this table."""
-    registered = {(each.method, each.path): each for each in routes}
+    registered = {(route.method, route.path): route for route in routes}
     answers: dict[tuple[str, str], Handler] = {
         **{("GET", path): partial(_empty, body) for path, body in EMPTY.items()},
         **{("GET", path): partial(_empty_page, key) for path, key in EMPTY_PAGES.items()},
         **dict.fromkeys([*UNKNOWN_IDS, *REFUSED], _not_found),
     }
-    found = [*registered.values(), *(Route(*call, answer) for call, answer in answers.items() if call not in registered)]
-    return [_guard(each) for each in found]
+    all_routes = [*registered.values(), *(Route(*call, answer) for call, answer in answers.items() if call not in registered)]
+    return [_guard(route) for route in all_routes]
 
 
 def fallback(routes: Iterable[Route]) -> Handler:
     """Return the handler of calls without a route: 404 for another method of a known path, 501 for a call that this API does not have."""
-    patterns = [compile_path(path)[0] for path in dict.fromkeys(each.path for each in routes)]
+    patterns = [compile_path(path)[0] for path in dict.fromkeys(route.path for route in routes)]
 
     def refuse(call: Call) -> Reply:
-        asked = f"{call.method} {call.path}"
-        what = next((f"{what} ({asked})" for what, pattern in MISSING.items() if re.search(pattern, asked)), None)
-        if what is None and any(each.match(call.path) for each in patterns):
+        requested = f"{call.method} {call.path}"
+        missing = next((f"{name} ({requested})" for name, pattern in MISSING.items() if re.search(pattern, requested)), None)
+        if missing is None and any(pattern.match(call.path) for pattern in patterns):
             raise not_found()
         # Ours.
-        raise ApiError(501, f"This Metal API has no {what or asked}: {call.world.environment.manual} lists what is missing.")
+        raise ApiError(501, f"This Metal API has no {missing or requested}: {call.world.environment.manual} lists what is missing.")
 
     return refuse
 
 
 def _guard(route: Route) -> Route:
-    found = REFUSED.get((route.method, route.path))
-    return route if found is None else replace(route, handler=partial(_refuse_or, route.handler, *found))
+    refusal = REFUSED.get((route.method, route.path))
+    return route if refusal is None else replace(route, handler=partial(_refuse_or, route.handler, *refusal))
 
 
-def _refuse_or(handler: Handler, what: str, place: Place, call: Call) -> Reply:
-    if where := place(call):
-        verb = "are" if what.endswith("s") else "is"
-        raise unprocessable(f"{what} {verb} not available: {where}")
+def _refuse_or(handler: Handler, subject: str, place: Place, call: Call) -> Reply:
+    if location := place(call):
+        verb = "are" if subject.endswith("s") else "is"
+        raise unprocessable(f"{subject} {verb} not available: {location}")
     return handler(call)
 
 
@@ -155,7 +155,7 @@ def _empty(body: Mapping[str, Any], call: Call) -> Reply:
 
 def _empty_page(key: str, call: Call) -> Reply:
     _check_owner(call)
-    return call.page(key, list[None](), lambda each: each)
+    return call.page(key, list[None](), lambda entry: entry)
 
 
 def _not_found(_call: Call) -> Reply:

@@ -24,7 +24,7 @@ _METADATA = frozenset({"metadata", "userdata", "api", "2009-04-04"})
 
 def create_metal_app(world: MetalWorld, mounts: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
     """Return the Metal API as an application. ``mounts``: further ones on the same listener, by the first part of their paths."""
-    routes = absent.completed(route for each in world.resources for route in each.routes)
+    routes = absent.completed(route for resource in world.resources for route in resource.routes)
     return MetalApp(world, routes, world.service(Authentication), absent.fallback(routes), mounts)
 
 

@@ -56,8 +56,8 @@ class Audit:
         actor = ACTOR.get()
         entries = [
             {"who": actor.name, "from": actor.address, "request": actor.request, **entry}
-            for each in changes
-            if (entry := _entry(each)) is not None
+            for change in changes
+            if (entry := _entry(change)) is not None
         ]
         if not entries:
             return
@@ -107,10 +107,10 @@ def _entry(change: Change) -> dict[str, Any] | None:
     old, new = change.old or {}, change.new or {}
     entry: dict[str, Any] = {"kind": change.table, "id": change.id}
     if change.old is None or change.new is None:
-        given = new or old
+        attributes = new or old
         return entry | {
             "what": "created" if change.old is None else "deleted",
-            "values": {name: value for name, value in given.items() if name in _SHOWN and value not in (None, "", False)},
+            "values": {name: value for name, value in attributes.items() if name in _SHOWN and value not in (None, "", False)},
         }
     fields = sorted(name for name in new if name not in _IGNORED and old.get(name) != new[name])
     if not fields:

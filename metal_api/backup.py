@@ -151,9 +151,9 @@ def _check(path: Path, name: str) -> None:
     if not path.exists():
         return
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
-        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    if found != "ok":
-        raise sqlite3.DatabaseError(f"{name}: {found}")
+        (result,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if result != "ok":
+        raise sqlite3.DatabaseError(f"{name}: {result}")
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -72,7 +72,7 @@ def render_bgp_config(view: Rendering, config: BgpConfig, include: Include) -> J
         "route_object": None,
         "max_prefix": 10,
         "ranges": [],
-        "sessions": [view(each) for each in view.store[BgpSession].matching("project", config.project_id)],
+        "sessions": [view(session) for session in view.store[BgpSession].matching("project", config.project_id)],
         "project": view.part(include, "project", project),
         "requested_at": config.requested_at,
         "created_at": config.created_at,
@@ -154,7 +154,7 @@ def create_session(call: Call) -> Reply:
     family = call.field("address_family")
     if not isinstance(family, str) or family not in FAMILIES:
         raise unprocessable(not_valid(family, "address family"))
-    if any(each.address_family == family for each in world.store[BgpSession].matching("device", device.id)):
+    if any(existing.address_family == family for existing in world.store[BgpSession].matching("device", device.id)):
         raise unprocessable(f"Device already has session for {family}")  # known: " already has session "
     now = world.now()
     session = world.store.put(
@@ -207,7 +207,7 @@ def list_project_sessions(call: Call) -> Reply:
 
 
 def _sessions(call: Call, sessions: list[BgpSession]) -> Reply:
-    return Reply({"bgp_sessions": [call.shown(each) for each in sessions]})
+    return Reply({"bgp_sessions": [call.shown(session) for session in sessions]})
 
 
 def list_neighbors(call: Call) -> Reply:
@@ -217,13 +217,15 @@ def list_neighbors(call: Call) -> Reply:
 def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
     """Return a device's neighbours, also part of its metadata. ``customer_ip``: its private IPv4, or its IPv6 (recorded answers)."""
     config = world.store[BgpConfig].first("project", device.project_id)
-    blocks = [each.network for each in world.store[Reservation].matching("project", device.project_id) if each.network]
-    found = []
+    blocks = [reservation.network for reservation in world.store[Reservation].matching("project", device.project_id) if reservation.network]
+    entries = []
     for session in world.store[BgpSession].matching("device", device.id):
         family = FAMILIES[session.address_family]
-        addresses = [each for each in world.store[Assignment].matching("device", device.id) if each.management]
-        own = [each.address for each in addresses if (":" in each.address, each.public) == (family == 6, family == 6)]
-        found.append(
+        addresses = [assignment for assignment in world.store[Assignment].matching("device", device.id) if assignment.management]
+        own = [
+            assignment.address for assignment in addresses if (":" in assignment.address, assignment.public) == (family == 6, family == 6)
+        ]
+        entries.append(
             {
                 "address_family": family,
                 "customer_as": config.asn if config is not None else None,
@@ -233,11 +235,11 @@ def neighbors(world: World, device: Device) -> list[dict[str, Any]]:
                 "multihop": True,
                 "peer_as": PEER_ASN,
                 "peer_ips": list(PEERS[family]),
-                "routes_in": [{"route": each, "exact": False} for each in blocks if (":" in each) == (family == 6)],
+                "routes_in": [{"route": block, "exact": False} for block in blocks if (":" in block) == (family == 6)],
                 "routes_out": [{"route": "0.0.0.0/0" if family == 4 else "::/0", "exact": True}] if session.default_route else [],
             }
         )
-    return found
+    return entries
 
 
 ROUTES: list[Route] = [

@@ -74,9 +74,9 @@ def script(world: World, device: Device) -> str | None:
         f"set packet_plan {device.plan}",
     ]
     # A script in the userdata overrides the URL (Boots source).
-    first, _unused, rest = device.userdata.partition("\n")
+    first, _unused, user_script = device.userdata.partition("\n")
     if first.strip() == "#!ipxe":
-        lines += ["", rest]
+        lines += ["", user_script]
     elif device.ipxe_script_url:
         lines += ["", f"chain --autofree {device.ipxe_script_url}"]
     else:
@@ -118,25 +118,25 @@ def _event(content_type: str, body: bytes) -> tuple[str, str]:
     kind = content_type.split(";", maxsplit=1)[0].strip().lower()
     if kind == "application/x-www-form-urlencoded":
         form = parse_qs(body.decode(errors="replace"))
-        found: Any = {name: values[0] for name, values in form.items()}
+        event: Any = {name: values[0] for name, values in form.items()}
     elif kind in {"", "application/json"}:
-        found = _json(body)
+        event = _json(body)
     else:
         raise BadEventError("unsupported content type")
-    if not found.get("type"):
+    if not event.get("type"):
         raise BadEventError("an event needs a type")
-    return str(found["type"]), str(found.get("body") or "")[:LONGEST_TEXT]
+    return str(event["type"]), str(event.get("body") or "")[:LONGEST_TEXT]
 
 
 def user_event(world: World, device: Device, body: bytes) -> None:
     """Record ``{"state", "code", "message"}`` as event ``user.<code>``, by default with code 0. Raises :class:`BadEventError`."""
-    found = _json(body)
-    code = found.get("code") or 0
+    event = _json(body)
+    code = event.get("code") or 0
     if not isinstance(code, int):
         raise BadEventError("code must be a number")
-    state = str(found.get("state") or "")
+    state = str(event.get("state") or "")
     _heed_limits(world, device, f"{code}{state}")
-    record_event(world, device, f"user.{code}", str(found.get("message") or "")[:LONGEST_TEXT], state=state or None)
+    record_event(world, device, f"user.{code}", str(event.get("message") or "")[:LONGEST_TEXT], state=state or None)
 
 
 def _heed_limits(world: World, device: Device, name: str) -> None:
@@ -152,12 +152,12 @@ def _has_room(world: World, device: Device) -> bool:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        found = load_json(body)
+        document = load_json(body)
     except ValueError as problem:
         raise BadEventError("the body is not JSON") from problem
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise BadEventError("the body is not a JSON object")
-    return found
+    return document
 
 
 def _of_server(world: World, device: Device | None, address: str) -> str | None:
@@ -179,13 +179,13 @@ def _next_try(world: World, reason: str) -> str:
 def _warn_of_address(world: World, mac: str, address: str) -> None:
     """Record for a device that its machine called from an address that is not its own: the device cannot boot so."""
     requested = mac.replace("-", ":").lower()
-    server = next((each for each in world.store[Server] if requested in each.macs), None)
+    server = next((candidate for candidate in world.store[Server] if requested in candidate.macs), None)
     device = world.store[Device].get(server.device_id) if server is not None and server.device_id else None
     if device is None or server is None or not server.address:
         return
     text = f"Server {server.name} asked for its boot script from {address}: DHCP has to give {server.address} to {requested}"
     # Once: firmware tries again for ever, and any client of the network can name a MAC address.
-    if not any(each.body == text for each in world.store[Event].matching("device", device.id)):
+    if not any(event.body == text for event in world.store[Event].matching("device", device.id)):
         record_event(world, device, "server.wrong_address", text)
 
 
@@ -204,17 +204,17 @@ class BootMedia:
 
     def routes(self, world: World) -> list[BaseRoute]:
         boot_url = world.environment.boot_url
-        found: list[BaseRoute] = [
+        routes: list[BaseRoute] = [
             *(HttpRoute(f"/{name}", self._file(name)) for name in (boot_iso.ISO, boot_iso.DISK_LOADER)),
             HttpRoute("/boot.ipxe", lambda _request: PlainTextResponse(boot_iso.script(boot_url))),
         ]
         if self.firmware.is_dir():
-            found.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
+            routes.append(Mount("/ipxe", StaticFiles(directory=self.firmware)))
         if self.images is not None:
-            found.append(Mount(f"/{images.FOLDER}", StaticFiles(directory=self.images)))
+            routes.append(Mount(f"/{images.FOLDER}", StaticFiles(directory=self.images)))
         if self.agent is not None:
-            found += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(world, self.ironic_url)]
-        return found
+            routes += [Mount("/agent", StaticFiles(directory=self.agent, follow_symlink=True)), *agent.routes(world, self.ironic_url)]
+        return routes
 
     def _file(self, name: str) -> Callable[[Request], Response]:
         return lambda _request: FileResponse(self.folder / name, media_type="application/octet-stream")

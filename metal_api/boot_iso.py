@@ -274,8 +274,7 @@ def check_packages() -> None:
 
 
 def _run(program: str, *arguments: str) -> None:
-    found = shutil.which(program, path=_SEARCHED) or program
-    command: Sequence[str] = [found, *arguments]
+    command: Sequence[str] = [shutil.which(program, path=_SEARCHED) or program, *arguments]
     done = subprocess.run(
         command, env={**os.environ, **_ENVIRONMENT}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -112,9 +112,9 @@ def run_step(console: Console, title: str, command: Sequence[str], *, folder: Pa
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         output.seek(0)
-        said = output.read().decode(errors="replace")
+        text = output.read().decode(errors="replace")
     if process.returncode:
-        last = "\n".join(said.strip().splitlines()[-15:])
+        last = "\n".join(text.strip().splitlines()[-15:])
         raise BuildError(f"{title} failed after {_elapsed(started)} ({' '.join(command)}, code {process.returncode}):\n{last}")
     console.print(f"  {title}: {_elapsed(started)}", markup=False)
 

@@ -35,7 +35,7 @@ def level(available: int) -> str:
 
 
 def by_metro(call: Call) -> Reply:
-    metros = [each.code for each in catalogue().metros.values()]
+    metros = [metro.code for metro in catalogue().metros.values()]
     return Reply({"capacity": {code: _plans(call, code) for code in metros if not call.values("metro") or code in call.values("metro")}})
 
 
@@ -46,7 +46,7 @@ def by_organization(call: Call) -> Reply:
 
 
 def by_facility(call: Call) -> Reply:
-    return Reply({"capacity": {each.facility: _plans(call, each.code) for each in catalogue().metros.values()}})
+    return Reply({"capacity": {metro.facility: _plans(call, metro.code) for metro in catalogue().metros.values()}})
 
 
 def by_facility_of_organization(call: Call) -> Reply:
@@ -77,11 +77,11 @@ def _check(call: Call, place: str) -> Reply:
     known = catalogue()
     find = known.metro if place == "metro" else known.metro_of_facility
     servers = call.body.get("servers")
-    if not isinstance(servers, list) or not all(isinstance(each, dict) for each in servers):
+    if not isinstance(servers, list) or not all(isinstance(entry, dict) for entry in servers):
         raise unprocessable("Servers can't be blank")
     answers: list[dict[str, Any]] = []
     problems: list[str] = []
-    found: list[tuple[str, str]] = []
+    orderable: list[tuple[str, str]] = []
     for server in servers:
         metro, plan = find(server.get(place)), known.plan(server.get("plan"))
         if metro is None:
@@ -95,11 +95,11 @@ def _check(call: Call, place: str) -> Reply:
             available = call.world.service(Capacity).available_servers(metro.code, plan.slug) >= quantity
             answers.append({**server, "available": available})
             if available:
-                found.append((metro.code, plan.slug))
+                orderable.append((metro.code, plan.slug))
     if problems:
         raise unprocessable(*dict.fromkeys(problems))
-    for each in found:
-        call.world.policy.capacity_checked(*each)
+    for code, slug in orderable:
+        call.world.policy.capacity_checked(code, slug)
     return Reply({"servers": answers})
 
 

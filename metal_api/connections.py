@@ -60,7 +60,7 @@ class Connections:
             if (oldest := next(_waiting(crowd), None)) is None:
                 return False
             oldest.abort()
-            self.remove(next(address for address, each in self._of.items() if each is crowd), oldest)
+            self.remove(next(address for address, connections in self._of.items() if connections is crowd), oldest)
         self._of.setdefault(client, {})[connection] = None
         self._number += 1
         return True
@@ -83,7 +83,7 @@ class Connections:
 
 
 def _waiting(connections: dict[Connection, None]) -> Iterator[Connection]:
-    return (each for each in connections if each.is_waiting)
+    return (connection for connection in connections if connection.is_waiting)
 
 
 def raise_descriptors() -> int:

@@ -75,14 +75,14 @@ def render_device_batch(view: Rendering, batch: DeviceBatch, include: Include) -
 def create_batches(call: Call) -> Reply:
     """Create batches. Invalid bodies are refused at once; stock and quota are checked when the devices are ordered (ours)."""
     project, world, now = project_of(call), call.world, call.world.now()
-    asked = call.body.get("batches")
-    if not isinstance(asked, list) or not asked or not all(isinstance(each, dict) for each in asked):
+    bodies = call.body.get("batches")
+    if not isinstance(bodies, list) or not bodies or not all(isinstance(entry, dict) for entry in bodies):
         raise unprocessable("Batches can't be blank")
-    quantities = [_quantity(each) for each in asked]
+    quantities = [_quantity(entry) for entry in bodies]
     if sum(quantities) > LARGEST:
         raise unprocessable(f"Batches may have {LARGEST} devices together")
     made = []
-    for body, quantity in zip(asked, quantities, strict=True):
+    for body, quantity in zip(bodies, quantities, strict=True):
         names = hostnames(body, quantity)
         common = {
             name: value for name, value in body.items() if name not in {"quantity", "hostname", "hostnames", "facility_diversity_level"}
@@ -102,7 +102,7 @@ def create_batches(call: Call) -> Reply:
         made.append(world.store.put(batch))
     for batch in made:
         world.tasks.spawn(batch.id, run(world, batch.id))
-    return Reply({"batches": [call.shown(each) for each in made]}, 201)
+    return Reply({"batches": [call.shown(record) for record in made]}, 201)
 
 
 def _quantity(body: dict[str, Any]) -> int:
@@ -168,8 +168,8 @@ def _ended(batch: DeviceBatch, state: str) -> DeviceBatch:
 
 
 def list_batches(call: Call) -> Reply:
-    found = call.world.store[DeviceBatch].matching("project", project_of(call).id)
-    return Reply({"batches": [call.shown(each) for each in found]})
+    batches = call.world.store[DeviceBatch].matching("project", project_of(call).id)
+    return Reply({"batches": [call.shown(batch) for batch in batches]})
 
 
 def show_batch(call: Call) -> Reply:

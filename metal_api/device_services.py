@@ -77,7 +77,7 @@ def _caller(world: World, request: Request) -> Device | None:
     if server is None or mac is None or mac in server.macs:
         return device
     # Once: any client of the network can repeat it with other cards.
-    if not any(each.type == FORGED for each in world.store[Event].matching("device", device.id)):
+    if not any(event.type == FORGED for event in world.store[Event].matching("device", device.id)):
         text = f"{mac} uses the address {address} of server {server.name} ({', '.join(server.macs)}): it gets nothing of this device"
         log.warning("%s (%s): %s", device.hostname, device.id, text)
         record_event(world, device, FORGED, text)
@@ -93,22 +93,22 @@ def machine_endpoint(
         started = time.time()
         address = request.client.host if request.client else ""
         body = await request.body()
-        who = f"unknown {address}"
-        ACTOR.set(Actor(who, address))
+        caller = f"unknown {address}"
+        ACTOR.set(Actor(caller, address))
         try:
             with world.store.transaction():
                 device = _caller(world, request)
                 if device is not None:
-                    who = device.hostname
-                    ACTOR.set(Actor(who, address))
+                    caller = device.hostname
+                    ACTOR.set(Actor(caller, address))
                 response = answer(device, request, body)
         except DatabaseError as problem:
             response = wait() if wait is not None else PlainTextResponse(f"{problem}\n", 503)
         except Exception:
-            log.exception("%s %s of %s failed", request.method, request.url.path, who)
+            log.exception("%s %s of %s failed", request.method, request.url.path, caller)
             response = wait() if wait is not None else PlainTextResponse("Error of the server, its log has more\n", 500)
         secrets = [*secrets_of(request), request.path_params.get("token", "")]
-        requested = Requested(service, request.method, request.url.path, request.url.query, who, started, secrets=secrets)
+        requested = Requested(service, request.method, request.url.path, request.url.query, caller, started, secrets=secrets)
         world.record_request(requested, response)
         return response
 

@@ -41,25 +41,25 @@ def list_device_events(call: Call) -> Reply:
 def list_project_events(call: Call) -> Reply:
     project = project_of(call)
     store = call.world.store
-    found = store[Event].matching("project", project.id)
+    events = store[Event].matching("project", project.id)
     for device in store["devices"].matching("project", project.id):
-        found += store[Event].matching("device", device.id)
-    return _page(call, found)
+        events += store[Event].matching("device", device.id)
+    return _page(call, events)
 
 
 def list_organization_events(call: Call) -> Reply:
     store = call.world.store
-    projects = {each.id for each in store[Project].matching("organization", organization_of(call).id)}
-    return _page(call, [each for each in store[Event] if each.project_id in projects])
+    projects = {project.id for project in store[Project].matching("organization", organization_of(call).id)}
+    return _page(call, [event for event in store[Event] if event.project_id in projects])
 
 
 def list_events(call: Call) -> Reply:
-    return _page(call, [each for each in call.world.store[Event] if call.caller.sees(each.project_id)])
+    return _page(call, [event for event in call.world.store[Event] if call.caller.sees(event.project_id)])
 
 
 def _page(call: Call, events: list[Event]) -> Reply:
     # Also events of the same second are listed newest first.
-    newest = sorted(events, key=lambda each: each.created_at)[::-1]
+    newest = sorted(events, key=lambda event: event.created_at)[::-1]
     return call.page("events", newest, call.rendering)
 
 

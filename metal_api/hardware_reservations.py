@@ -85,31 +85,31 @@ def choose(world: World, project: Project, body: dict[str, Any]) -> HardwareRese
         raise unprocessable(not_valid(body["plan"], "plan"))
     metros = _metros(world, body)
     if name == NEXT:
-        for each in own:
-            if usable(each) and (plan is None or each.plan == plan.slug) and (metros is None or each.metro in metros):
-                return each
+        for candidate in own:
+            if usable(candidate) and (plan is None or candidate.plan == plan.slug) and (metros is None or candidate.metro in metros):
+                return candidate
         raise unprocessable(_NONE_LEFT)
-    found = next((each for each in own if each.id == name), None)
-    if found is None:
+    reservation = next((entry for entry in own if entry.id == name), None)
+    if reservation is None:
         raise unprocessable(not_valid(name, "hardware reservation"))
-    if not usable(found):
+    if not usable(reservation):
         raise unprocessable(_NOT_READY)
     # Plan and location may be omitted (vendor's docs), else they have to be those of the reservation.
-    if plan is not None and plan.slug != found.plan:
-        raise unprocessable(f"Hardware reservation is for plan {found.plan}")
-    if metros is not None and found.metro not in metros:
-        raise unprocessable(f"Hardware reservation is in metro {found.metro}")
-    return found
+    if plan is not None and plan.slug != reservation.plan:
+        raise unprocessable(f"Hardware reservation is for plan {reservation.plan}")
+    if metros is not None and reservation.metro not in metros:
+        raise unprocessable(f"Hardware reservation is in metro {reservation.metro}")
+    return reservation
 
 
 def _metros(world: World, body: dict[str, Any]) -> set[str] | None:
     """Return the codes of the requested metros, None for any. Invalid names are reported when the location is read."""
     places = body.get("metro") or body.get("facility")
     names = places if isinstance(places, list) else [places] if places else []
-    if not names or any(str(each).lower() == "any" for each in names):
+    if not names or any(str(name).lower() == "any" for name in names):
         return None
-    found = (catalogue().metro(each) or catalogue().metro_of_facility(each) for each in names)
-    return {each.code for each in found if each is not None}
+    metros = (catalogue().metro(name) or catalogue().metro_of_facility(name) for name in names)
+    return {metro.code for metro in metros if metro is not None}
 
 
 def usable(reservation: HardwareReservation) -> bool:
@@ -140,14 +140,18 @@ def list_reservations(call: Call) -> Reply:
     ``provisionable=only``: without those that cannot be used.
     """
     world = call.world
-    found: list[HardwareReservation] = world.store[HardwareReservation].matching("project", project_of(call).id)
+    reservations: list[HardwareReservation] = world.store[HardwareReservation].matching("project", project_of(call).id)
     if text := call.query.get("query", "").lower():
-        found = [each for each in found if any(text in part for part in (each.id, each.plan, each.metro, _facility(call, each)))]
+        reservations = [
+            reservation
+            for reservation in reservations
+            if any(text in part for part in (reservation.id, reservation.plan, reservation.metro, _facility(call, reservation)))
+        ]
     if states := call.values("state"):
-        found = [each for each in found if state(each) in states]
+        reservations = [reservation for reservation in reservations if state(reservation) in states]
     if call.query.get("provisionable") == "only":
-        found = [each for each in found if usable(each)]
-    return call.page("hardware_reservations", found, call.shown)
+        reservations = [reservation for reservation in reservations if usable(reservation)]
+    return call.page("hardware_reservations", reservations, call.shown)
 
 
 def _facility(call: Call, reservation: HardwareReservation) -> str:

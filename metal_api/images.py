@@ -65,13 +65,13 @@ def images_of(stream: str) -> list[Image]:
     """Return the images that a server boots, of ``openshift-install coreos print-stream-json``. Raises :class:`StartError`."""
     try:
         formats = json.loads(stream)["architectures"][ARCHITECTURE]["artifacts"]["metal"]["formats"]["pxe"]
-        found = [_image(formats[kind]) for kind in ("kernel", "initramfs", "rootfs")]
+        images = [_image(formats[kind]) for kind in ("kernel", "initramfs", "rootfs")]
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(
             f"this is no stream metadata with images of {ARCHITECTURE} servers, which openshift-install coreos print-stream-json prints "
             f"({type(error).__name__}: {error})"
         ) from None
-    return found
+    return images
 
 
 def _image(entry: Mapping[str, Any]) -> Image:
@@ -88,14 +88,14 @@ def fetch(stream: str, state: Path, progress: Callable[[str], None] = print, *, 
     """Download the images that the folder lacks or has with another content, each in one step. Raises :class:`StartError`."""
     images, folder = images_of(stream), images_folder(state)
     with client or httpx.Client(timeout=TIMEOUT, follow_redirects=True) as used:
-        for each in images:
-            path = folder / each.name
-            if path.is_file() and _sha256(path) == each.sha256:
-                progress(f"{each.name}: unchanged")
+        for image in images:
+            path = folder / image.name
+            if path.is_file() and _sha256(path) == image.sha256:
+                progress(f"{image.name}: unchanged")
                 continue
-            _download(used, each, path)
-            progress(f"{each.name}: downloaded, its checksum is that of the stream metadata")
-    _write_sums(folder, {each.name: each.sha256 for each in images})
+            _download(used, image, path)
+            progress(f"{image.name}: downloaded, its checksum is that of the stream metadata")
+    _write_sums(folder, {entry.name: entry.sha256 for entry in images})
 
 
 def _download(client: httpx.Client, image: Image, path: Path) -> None:

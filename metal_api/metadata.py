@@ -77,8 +77,8 @@ def document(world: World, device: Device) -> dict[str, Any]:
         "network": {
             "bonding": {"mode": 4, "link_aggregation": "mlag_ha", "mac": eths[0].mac if eths else None},
             "interfaces": [{"name": port.name, "mac": port.mac, "bond": port.bond_name if port.bonded else None} for port in eths],
-            "addresses": [_address(world, each) for each in store[Assignment].matching("device", device.id)],
-            "metal_gateways": [_gateway(world, each) for each in gateways],
+            "addresses": [_address(world, assignment) for assignment in store[Assignment].matching("device", device.id)],
+            "metal_gateways": [_gateway(world, gateway) for gateway in gateways],
         },
         "api_url": world.environment.metadata_url,
         "phone_home_url": f"{report_url(world, device)}/phone-home",
@@ -152,13 +152,13 @@ def ec2_items(world: World, device: Device) -> dict[str, str | dict[str, Any]]:
     if device.spot_instance:
         items["spot"] = {"termination-time": device.termination_time or ""}
     for name, family, public in (("public-ipv4", 4, True), ("public-ipv6", 6, True), ("local-ipv4", 4, False)):
-        found = [
+        addresses = [
             a["address"]
             for a in shown["network"]["addresses"]
             if (a["address_family"], a["public"]) == (family, public) and a["management"]
         ]
-        if found:
-            items[name] = found[0]
+        if addresses:
+            items[name] = addresses[0]
     return items
 
 
@@ -169,7 +169,7 @@ def create_metadata_app(world: World) -> ASGIApp:
     def visible(device: Device | None) -> Device | None:
         return device if device is not None and reachable(world, device) else None
 
-    def whole(device: Device | None, request: Request, body: bytes) -> Response:
+    def metadata(device: Device | None, request: Request, body: bytes) -> Response:
         device = visible(device)
         return JSONAnswer(document(world, device)) if device is not None else JSONAnswer(missing, 404)
 
@@ -182,18 +182,18 @@ def create_metadata_app(world: World) -> ASGIApp:
 
     def ec2(device: Device | None, request: Request, body: bytes) -> Response:
         device = visible(device)
-        found: Any = ec2_items(world, device) if device is not None else None
+        item: Any = ec2_items(world, device) if device is not None else None
         for name in filter(None, request.path_params.get("item", "").split("/")):
-            found = found.get(name) if isinstance(found, dict) else None
-        if found is None:
+            item = item.get(name) if isinstance(item, dict) else None
+        if item is None:
             return JSONAnswer(missing, 404)
-        return PlainTextResponse("\n".join(found) if isinstance(found, dict) else found)
+        return PlainTextResponse("\n".join(item) if isinstance(item, dict) else item)
 
     def get(path: str, answer: Answering) -> HttpRoute:
         return HttpRoute(path, machine_endpoint(world, "metadata", answer), methods=["GET"])
 
     routes = [
-        *[get(f"{base}/metadata", whole) for base in ("", "/api/v1")],
+        *[get(f"{base}/metadata", metadata) for base in ("", "/api/v1")],
         *[get(f"{base}/userdata", text) for base in ("", "/api/v1")],
         get("/2009-04-04/meta-data", ec2),
         get("/2009-04-04/meta-data/{item:path}", ec2),

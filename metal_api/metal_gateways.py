@@ -86,8 +86,8 @@ def render_metal_gateway(view: Rendering, gateway: MetalGateway, include: Includ
 
 def list_gateways(call: Call) -> Reply:
     call_project = project_of(call, call.params["project_id"])
-    found = call.world.store[MetalGateway].matching("project", call_project.id)
-    return call.page("metal_gateways", found, call.shown)
+    gateways = call.world.store[MetalGateway].matching("project", call_project.id)
+    return call.page("metal_gateways", gateways, call.shown)
 
 
 def create_gateway(call: Call) -> Reply:
@@ -96,10 +96,10 @@ def create_gateway(call: Call) -> Reply:
     size, reservation_id = call.field("private_ipv4_subnet_size"), call.field("ip_reservation_id")
     if bool(size) == bool(reservation_id):
         raise unprocessable("Exactly one of ip_reservation_id and private_ipv4_subnet_size must be given")
-    given = None if size else _reservation(call, vlan, str(reservation_id))
-    _refuse_beside_others(call, vlan, given)
+    existing = None if size else _reservation(call, vlan, str(reservation_id))
+    _refuse_beside_others(call, vlan, existing)
     # The last check: an allocated block stays allocated.
-    reservation = _private_block(call, vlan, size) if given is None else given
+    reservation = _private_block(call, vlan, size) if existing is None else existing
     now = world.now()
     gateway = world.store.put(
         MetalGateway(
@@ -136,8 +136,8 @@ def _refuse_beside_others(call: Call, vlan: VirtualNetwork, block: Reservation |
     its own block. A public gateway is the only one (ours: no published example has more).
     """
     store = call.world.store
-    present = [each for each in store[MetalGateway].matching("vlan", vlan.id) if each.state != "deleting"]
-    kinds = {(store[Reservation][each.reservation_id].type, each.vrf_id) for each in present}
+    present = [gateway for gateway in store[MetalGateway].matching("vlan", vlan.id) if gateway.state != "deleting"]
+    kinds = {(store[Reservation][gateway.reservation_id].type, gateway.vrf_id) for gateway in present}
     kind = ("private_ipv4", None) if block is None else (block.type, block.vrf_id)
     if kinds and (kinds != {kind} or kind[0] == "public_ipv4"):
         raise unprocessable("Virtual network already has a metal gateway")
@@ -181,18 +181,18 @@ def _private_block(call: Call, vlan: VirtualNetwork, size: object) -> Reservatio
 
 def _reservation(call: Call, vlan: VirtualNetwork, id_: str) -> Reservation:
     store = call.world.store
-    found = store[Reservation].get(id_)
-    if found is None or found.project_id != vlan.project_id:
+    reservation = store[Reservation].get(id_)
+    if reservation is None or reservation.project_id != vlan.project_id:
         raise unprocessable(f"IP reservation {id_} does not exist in this project")
-    if found.network is None:
+    if reservation.network is None:
         raise unprocessable("IP reservation is not approved yet")
-    if found.metro != vlan.metro:
+    if reservation.metro != vlan.metro:
         raise unprocessable("IP reservation must be in the same metro as the virtual network")
-    if found.type != "vrf" and (found.type != "public_ipv4" or parsed(found.network).prefixlen not in PUBLIC_PREFIXES):
+    if reservation.type != "vrf" and (reservation.type != "public_ipv4" or parsed(reservation.network).prefixlen not in PUBLIC_PREFIXES):
         raise unprocessable(f"IP reservation must be a public IPv4 block between /{PUBLIC_PREFIXES[0]} and /{PUBLIC_PREFIXES[-1]}")
-    if store[MetalGateway].count("reservation", found.id) or store[Assignment].count("reservation", found.id):
+    if store[MetalGateway].count("reservation", reservation.id) or store[Assignment].count("reservation", reservation.id):
         raise unprocessable("IP reservation is already in use")
-    return found
+    return reservation
 
 
 async def run(world: World, id_: str) -> None:
@@ -226,8 +226,8 @@ def _erase_by(key: str) -> Callable[[World, Record], None]:
     """Return a function that erases the gateways whose ``key`` is the erased record's id."""
 
     def erase_gateways(world: World, owner: Record) -> None:
-        for each in world.store[MetalGateway].matching(key, owner.id):
-            erase(world, each)
+        for gateway in world.store[MetalGateway].matching(key, owner.id):
+            erase(world, gateway)
 
     return erase_gateways
 

@@ -78,13 +78,13 @@ class _OfWorld(Collector):
 
     def collect(self) -> Iterator[Metric]:
         devices = GaugeMetricFamily("metal_api_devices", "Devices by metro, plan and state.", labels=("metro", "plan", "state"))
-        for labels, number in Counter((each.metro, each.plan, each.state) for each in self._world.store[Device]).items():
+        for labels, number in Counter((device.metro, device.plan, device.state) for device in self._world.store[Device]).items():
             devices.add_metric(labels, number)
         yield devices
         servers = GaugeMetricFamily(
             "metal_api_servers", "Servers by metro, plan and use: device, free or unavailable.", labels=("metro", "plan", "use")
         )
-        for labels, number in Counter((each.metro, each.plan, _use(each)) for each in self._world.store[Server]).items():
+        for labels, number in Counter((server.metro, server.plan, _usage(server)) for server in self._world.store[Server]).items():
             servers.add_metric(labels, number)
         yield servers
         is_up = self._world.store.database.is_up
@@ -92,5 +92,5 @@ class _OfWorld(Collector):
         yield GaugeMetricFamily("metal_api_ironic_poll_age_seconds", "Seconds since Ironic has listed its nodes.", value=self._poll_age())
 
 
-def _use(server: Server) -> str:
+def _usage(server: Server) -> str:
     return "device" if server.device_id else "free" if server.is_free else "unavailable"

@@ -33,7 +33,7 @@ def make_key(state: Path, url: str | None = None) -> Path:
         try:
             database = open_database(url) if url is not None else SqliteDatabase(state / STATE, is_durable=True)
             closing.callback(database.close)
-            store = Store(database, [kind for each in RESOURCES for kind in each.kinds])
+            store = Store(database, [kind for resource in RESOURCES for kind in resource.kinds])
             user = next(iter(store[User]), None)
             if user is None:
                 raise StartError(f"--state {state}: the state has no user, as before the first start of a server")

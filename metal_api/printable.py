@@ -14,7 +14,7 @@ def printable(text: str) -> str:
     >>> printable("off\n2026 INFO on")
     'off\\n2026 INFO on'
     """
-    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    return text if text.isprintable() else "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 class PrintableFormatter(logging.Formatter):

@@ -81,8 +81,8 @@ class Bmc:
     @property
     def host_and_port(self) -> tuple[str, str]:
         """Return the host of a BMC with IPMI, an IPv6 address without brackets, and its port, empty for the default."""
-        found = _IPMI.fullmatch(self.address)
-        return (found["six"] or found["host"], found["port"] or "") if found is not None else (self.address, "")
+        match = _IPMI.fullmatch(self.address)
+        return (match["six"] or match["host"], match["port"] or "") if match is not None else (self.address, "")
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Rack:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(each.name for each in self.servers)
+        return frozenset(server.name for server in self.servers)
 
     def may_have(self, name: str) -> bool:
         """Return whether a server is in the rack file, as far as is known."""
@@ -127,7 +127,7 @@ class Rack:
 
 def with_agent(rack: Rack, boot_url: str) -> Rack:
     """Return the rack with the agent of a boot service for all of its servers."""
-    return replace(rack, servers=tuple(replace(each, agent_url=boot_url) for each in rack.servers))
+    return replace(rack, servers=tuple(replace(server, agent_url=boot_url) for server in rack.servers))
 
 
 class RackError(Exception):
@@ -171,8 +171,8 @@ def _size(node: yaml.Node, known: dict[int, int]) -> int:
     """Return the number of values of a node with its aliases written out; more than :data:`_MOST_VALUES` if it contains itself."""
     if id(node) not in known:
         known[id(node)] = _MOST_VALUES + 1
-        parts = [each for pair in node.value for each in pair] if isinstance(node, yaml.MappingNode) else node.value
-        known[id(node)] = 1 + (sum(_size(each, known) for each in parts) if isinstance(node, yaml.CollectionNode) else 0)
+        parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + (sum(_size(part, known) for part in parts) if isinstance(node, yaml.CollectionNode) else 0)
     return known[id(node)]
 
 
@@ -316,38 +316,38 @@ class _Reader:
             self.problems.append("the file has to be a mapping with the keys metros and servers")
             return Rack(())
         top = _Fields("", data, self.problems)
-        metros = [self._metro(place, each) for place, each in _listed(top, "metros", "code")]
-        plans = [self._plan(place, each) for place, each in _listed(top, "plans", "slug", [])]
+        metros = [self._metro(place, item) for place, item in _listed(top, "metros", "code")]
+        plans = [self._plan(place, item) for place, item in _listed(top, "plans", "slug", [])]
         defaults = self._defaults(top.take("defaults", dict, {}))
-        servers = [(place, self._server(place, _merged(defaults, each))) for place, each in _listed(top, "servers", "name", [])]
+        servers = [(place, self._server(place, _merged(defaults, item))) for place, item in _listed(top, "servers", "name", [])]
         top.end()
         if not metros and "metros" in data:
             self.problems.append("metros: has to have at least one metro")
         rack = Rack(
-            tuple(each for each in metros if each is not None),
-            tuple(each for each in plans if each is not None),
+            tuple(metro for metro in metros if metro is not None),
+            tuple(plan for plan in plans if plan is not None),
             tuple(server for _place, server in servers),
         )
         self._check_metros(rack)
-        self._unique("plans", [(f"plan {each.slug}", each.slug) for each in rack.plans], "the slug")
+        self._unique("plans", [(f"plan {plan.slug}", plan.slug) for plan in rack.plans], "the slug")
         self._check_servers(rack, servers, are_metros_good=None not in metros, are_plans_good=None not in plans)
         return rack
 
     def _defaults(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return those keys of ``defaults`` that servers can have: an unknown one is reported here and not for each server."""
-        found = {**data, "bmc": data.get("bmc") or {}}
-        if not isinstance(found["bmc"], dict):
-            self.problems.append(f"defaults: bmc has to be a mapping, not {found['bmc']!r}")
-            found["bmc"] = {}
-        found["bmc"] = self._allowed("defaults: bmc", found["bmc"], _BMC_DEFAULTS)
-        return self._allowed("defaults", found, _DEFAULTS)
+        defaults = {**data, "bmc": data.get("bmc") or {}}
+        if not isinstance(defaults["bmc"], dict):
+            self.problems.append(f"defaults: bmc has to be a mapping, not {defaults['bmc']!r}")
+            defaults["bmc"] = {}
+        defaults["bmc"] = self._allowed("defaults: bmc", defaults["bmc"], _BMC_DEFAULTS)
+        return self._allowed("defaults", defaults, _DEFAULTS)
 
     def _allowed(self, place: str, data: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
         for key in data.keys() - keys:
-            what = "cannot be the same for all servers" if key in {"name", "macs", "address"} else "is unknown"
+            problem = "cannot be the same for all servers" if key in {"name", "macs", "address"} else "is unknown"
             if key == "password":
-                what = "must not be in the rack file: use password_file or password_env"
-            self.problems.append(f"{place}: the key {key!r} {what}")
+                problem = "must not be in the rack file: use password_file or password_env"
+            self.problems.append(f"{place}: the key {key!r} {problem}")
         return {key: value for key, value in data.items() if key in keys}
 
     def _metro(self, place: str, data: object) -> RackMetro | None:
@@ -371,24 +371,24 @@ class _Reader:
             fields.problem(f"addresses {first}-{last} are not in network {network}")
         others = [
             ("gateway", gateway),
-            *(("name server", each) for each in name_servers),
-            *(("time server", each) for each in time_servers),
+            *(("name server", server) for server in name_servers),
+            *(("time server", server) for server in time_servers),
         ]
-        for what, address in others:
+        for role, address in others:
             if first <= address <= last:
-                fields.problem(f"addresses {first}-{last} include the {what} {address}")
+                fields.problem(f"addresses {first}-{last} include the {role} {address}")
         if network.prefixlen < 31 and (first == network.network_address or last == network.broadcast_address):
             fields.problem(f"addresses {first}-{last} include the network or broadcast address of {network}")
         return RackMetro(code, name, country, network, gateway, first, last, name_servers, interface, time_servers)
 
     def _addresses(self, fields: _Fields, key: str) -> tuple[IPv4Address, ...]:
-        found = []
-        for each in fields.take(key, list, []):
+        addresses = []
+        for value in fields.take(key, list, []):
             try:
-                found.append(_address(str(each)))
+                addresses.append(_address(str(value)))
             except ValueError as error:
-                fields.problem(f"{key}: {each!r} is not an IPv4 address: {error}")
-        return tuple(found)
+                fields.problem(f"{key}: {value!r} is not an IPv4 address: {error}")
+        return tuple(addresses)
 
     def _plan(self, place: str, data: object) -> RackPlan | None:
         fields = _Fields(place, data, self.problems)
@@ -398,7 +398,7 @@ class _Reader:
             cpu=fields.take("cpu", str),
             cores=fields.take("cores", int),
             memory_gb=fields.take("memory_gb", int),
-            drives=tuple(self._drive(f"{place}: drives[{index}]", each) for index, each in enumerate(fields.take("drives", list, []))),
+            drives=tuple(self._drive(f"{place}: drives[{index}]", drive) for index, drive in enumerate(fields.take("drives", list, []))),
             ports=fields.take("ports", int, 2),
             nic=fields.take("nic", str, "10Gbps"),
             price_hour=fields.take("price_hour", float, 0.0),
@@ -459,16 +459,16 @@ class _Reader:
         return server
 
     def _macs(self, fields: _Fields) -> tuple[str, ...]:
-        found = []
-        for each in fields.take("macs", list, []):
-            text = str(each).lower().replace("-", ":")
+        macs = []
+        for value in fields.take("macs", list, []):
+            text = str(value).lower().replace("-", ":")
             if re.fullmatch(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", text) is None:
-                fields.problem(f"macs: {each!r} is not a MAC address such as 52:54:00:12:34:56")
+                fields.problem(f"macs: {value!r} is not a MAC address such as 52:54:00:12:34:56")
             elif int(text[:2], 16) & 1 or text == "00:00:00:00:00:00":
                 fields.problem(f"macs: {text} is a multicast or empty address, no server has it")
             else:
-                found.append(text)
-        return tuple(found)
+                macs.append(text)
+        return tuple(macs)
 
     def _bmc(self, place: str, data: Mapping[str, Any]) -> Bmc:
         fields = _Fields(place, data, self.problems)
@@ -518,14 +518,14 @@ class _Reader:
 
     @staticmethod
     def _ipmi_address(fields: _Fields, address: str) -> str:
-        found = _IPMI.fullmatch(address)
+        match = _IPMI.fullmatch(address)
         try:
-            six = str(IPv6Address(found["six"])) if found is not None and found["six"] else ""
+            six = str(IPv6Address(match["six"])) if match is not None and match["six"] else ""
         except ValueError:
-            found, six = None, ""
-        if found is None:
+            match, six = None, ""
+        if match is None:
             fields.problem(f"address {address!r} is not a host, IPv4 address or IPv6 address in brackets, with an optional port")
-        return address.replace(f"[{found['six']}]", f"[{six}]") if found is not None and six else address
+        return address.replace(f"[{match['six']}]", f"[{six}]") if match is not None and six else address
 
     def _verify_ca(self, fields: _Fields) -> bool | str:
         if "verify_ca" not in fields:
@@ -562,9 +562,9 @@ class _Reader:
     def _password_of(self, key: str, name: str) -> str:
         """Raises OSError, ValueError."""
         if key == "password_env":
-            if not (found := os.environ.get(name, "")):
+            if not (password := os.environ.get(name, "")):
                 raise ValueError("the environment variable is not set or empty")
-            return found
+            return password
         with (self._folder / name).open(encoding="utf-8") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             if mode & ~_WIDEST_MODE:
@@ -575,18 +575,18 @@ class _Reader:
         return text
 
     def _check_metros(self, rack: Rack) -> None:
-        self._unique("metros", [(f"metro {each.code}", each.code) for each in rack.metros], "the code")
-        interfaces = [(f"metro {each.code}", each.dhcp_interface) for each in rack.metros if each.dhcp_interface]
+        self._unique("metros", [(f"metro {entry.code}", entry.code) for entry in rack.metros], "the code")
+        interfaces = [(f"metro {entry.code}", entry.dhcp_interface) for entry in rack.metros if entry.dhcp_interface]
         self._unique("metros", interfaces, "the dhcp_interface")
-        for index, one in enumerate(rack.metros):
+        for index, metro in enumerate(rack.metros):
             for other in rack.metros[:index]:
-                if one.network.overlaps(other.network):
-                    self.problems.append(f"metros: network {one.network} of {one.code} overlaps {other.network} of {other.code}")
+                if metro.network.overlaps(other.network):
+                    self.problems.append(f"metros: network {metro.network} of {metro.code} overlaps {other.network} of {other.code}")
 
     def _check_servers(self, rack: Rack, placed: Sequence[tuple[str, RackServer]], *, are_metros_good: bool, are_plans_good: bool) -> None:
-        metros = {each.code: each for each in rack.metros}
+        metros = {entry.code: entry for entry in rack.metros}
         vendors = Catalogue().plans.keys()
-        plans = {each.slug for each in rack.plans} | vendors
+        plans = {plan.slug for plan in rack.plans} | vendors
         for place, server in placed:
             metro = metros.get(server.metro)
             if server.metro and metro is None and are_metros_good:
@@ -621,23 +621,23 @@ class _Reader:
                 self.problems.append(f"{place}: the BMC {bmc.address}{system} is that of {same} already")
             others.append((place, bmc.system))
 
-    def _unique(self, key: str, values: Sequence[tuple[str, str]], what: str) -> None:
+    def _unique(self, key: str, values: Sequence[tuple[str, str]], label: str) -> None:
         first: dict[str, str] = {}
         for place, value in values:
             if value in first:
                 other = f"{place} and {first[value]}" if first[value] != place else f"{place} twice"
-                self.problems.append(f"{key}: {what} {value} is that of {other}")
+                self.problems.append(f"{key}: {label} {value} is that of {other}")
             first.setdefault(value, place)
 
 
 def _listed(top: _Fields, key: str, name: str, *default: object) -> list[tuple[str, Any]]:
     """Return the items of a list, each with its place in the file: ``servers[3] r1-u12``, its name only where it is one line of text."""
-    found = []
-    for index, each in enumerate(top.take(key, list, *default)):
-        label = each.get(name) if isinstance(each, dict) else None
+    items = []
+    for index, item in enumerate(top.take(key, list, *default)):
+        label = item.get(name) if isinstance(item, dict) else None
         shown = f" {label}" if isinstance(label, str) and label.isprintable() else ""
-        found.append((f"{key}[{index}]{shown}", each))
-    return found
+        items.append((f"{key}[{index}]{shown}", item))
+    return items
 
 
 def _merged(defaults: Mapping[str, Any], server: object) -> object:
@@ -652,14 +652,14 @@ def _merged(defaults: Mapping[str, Any], server: object) -> object:
     return {**defaults, **server, "bmc": {**common, **own}}
 
 
-def _of_metal3(found: re.Match[str]) -> str:
+def _of_metal3(match: re.Match[str]) -> str:
     """Return the keys of a BMC whose address is written as in metal3."""
-    if found["kind"] in {"ipmi", "libvirt"}:
-        return f"driver: ipmi, address: {found['host']!r}"
-    driver = "idrac" if found["kind"] == "idrac" else "redfish"
-    system = f", system: {found['path']}" if (found["path"] or "/") != "/" else ""
-    boot = "" if found["way"] == "-virtualmedia" else ", and boot: pxe for the server unless its BMC has virtual media"
-    return f"driver: {driver}, address: '{found['scheme'] or 'https'}://{found['host']}'{system}{boot}"
+    if match["kind"] in {"ipmi", "libvirt"}:
+        return f"driver: ipmi, address: {match['host']!r}"
+    driver = "idrac" if match["kind"] == "idrac" else "redfish"
+    system = f", system: {match['path']}" if (match["path"] or "/") != "/" else ""
+    boot = "" if match["way"] == "-virtualmedia" else ", and boot: pxe for the server unless its BMC has virtual media"
+    return f"driver: {driver}, address: '{match['scheme'] or 'https'}://{match['host']}'{system}{boot}"
 
 
 def _network(text: str) -> IPv4Network:
@@ -680,7 +680,7 @@ def _range(text: str) -> tuple[IPv4Address, IPv4Address]:
     first, hyphen, last = text.partition("-")
     if not hyphen:
         raise ValueError("a hyphen between the first and the last address is missing")
-    found = _address(first.strip()), _address(last.strip())
-    if found[0] > found[1]:
+    addresses = _address(first.strip()), _address(last.strip())
+    if addresses[0] > addresses[1]:
         raise ValueError("the first address is behind the last")
-    return found
+    return addresses

@@ -159,7 +159,7 @@ def load_rack(path: Path) -> Rack:
     try:
         return load(path)
     except RackError as error:
-        problems = "\n".join(f"  {each}" for each in error.problems)
+        problems = "\n".join(f"  {problem}" for problem in error.problems)
         raise StartError(f"{path} cannot be used, nothing was started:\n{problems}") from None
 
 
@@ -202,21 +202,21 @@ def _keep(rack: Rack, text: str, kept: Path) -> None:
 def catalogue_of(rack: Rack) -> Catalogue:
     """Return the catalogue of a rack: its metros, and its plans besides those of the vendor."""
     return Catalogue(
-        [own_metro(each.code, each.name, each.country) for each in rack.metros],
+        [own_metro(metro.code, metro.name, metro.country) for metro in rack.metros],
         [
             Plan(
-                slug=each.slug,
-                cpu=each.cpu,
-                cores=each.cores,
-                memory_gb=each.memory_gb,
-                drives=each.drives,
-                ports=each.ports,
-                nic=each.nic,
-                price_hour=each.price_hour,
+                slug=plan.slug,
+                cpu=plan.cpu,
+                cores=plan.cores,
+                memory_gb=plan.memory_gb,
+                drives=plan.drives,
+                ports=plan.ports,
+                nic=plan.nic,
+                price_hour=plan.price_hour,
                 type="standard",
                 categories=("compute", "current_gen"),
             )
-            for each in rack.plans
+            for plan in rack.plans
         ],
     )
 
@@ -288,7 +288,8 @@ class MetalServer(Runnable):
             public_network="192.0.2.0/24",
             private_network="198.51.100.0/24",
             networks={
-                each.code: MetroNetwork(str(each.network), str(each.gateway), str(each.first), str(each.last)) for each in self._rack.metros
+                metro.code: MetroNetwork(str(metro.network), str(metro.gateway), str(metro.first), str(metro.last))
+                for metro in self._rack.metros
             },
             boot_timeout=options.boot_timeout,
             rescue_script_url=options.rescue_script_url,
@@ -342,7 +343,7 @@ class MetalServer(Runnable):
             self._ended.set()
 
     async def _start_dhcp(self, world: MetalWorld, machines: IronicMachines) -> None:
-        if not any(each.dhcp_interface for each in self._rack.metros):
+        if not any(metro.dhcp_interface for metro in self._rack.metros):
             return
         dnsmasq = Dnsmasq(self._options.state / "dnsmasq", self._rack.metros, _boot_url(self._options))
         self._ends("DHCP", dnsmasq.stop)
@@ -388,8 +389,8 @@ class MetalServer(Runnable):
         """Enrol the servers of the rack file, and return whether Ironic could be read. ``patience``: seconds for each."""
         boot_url = _boot_url(self._options)
         known = {
-            each.name: KnownServer(each.id, each.address, each.plan, each.macs, each.device_id or "", boot_url)
-            for each in self._world.store[Server]
+            server.name: KnownServer(server.id, server.address, server.plan, server.macs, server.device_id or "", boot_url)
+            for server in self._world.store[Server]
         }
         is_own = self._options.ironic is None
         try:
@@ -402,12 +403,12 @@ class MetalServer(Runnable):
         except Exception:
             LOG.exception("rack %s is not enrolled, reload it (SIGHUP) to try again", self._options.rack)
             return False
-        failed = sum(each.outcome == "failed" for each in report.results)
+        failed = sum(result.outcome == "failed" for result in report.results)
         LOG.info("rack %s: %d servers, %d failed", self._options.rack, len(self._rack.servers), failed)
         return True
 
-    def _not_enrolled(self, why: str) -> None:
-        LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, why)
+    def _not_enrolled(self, reason: str) -> None:
+        LOG.error("rack %s is not enrolled, reload it (SIGHUP) to try again: %s", self._options.rack, reason)
 
     async def _take_rack(self) -> None:
         try:
@@ -502,19 +503,19 @@ def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[st
         report = asyncio.run(enrol(rack, access.connect(), dry_run=dry_run, remove=remove, check_bmcs=check_bmcs))
     except EnrolmentError as error:
         raise StartError(str(error)) from None
-    counts = Counter(each.outcome for each in report.results)
+    counts = Counter(result.outcome for result in report.results)
     print(", ".join(f"{number} {outcome}" for outcome, number in sorted(counts.items())) or "the rack file has no servers")
     return 0 if report.is_good else 1
 
 
 def reservations_of(rack: Rack, kind: str, boot_url: str, tftp_server: str) -> str:
     """Return the configuration of another DHCP server. Raises :class:`StartError` if the file lacks MAC addresses."""
-    without = [each.name for each in rack.servers if not each.macs]
+    without = [server.name for server in rack.servers if not server.macs]
     if without:
         raise StartError(f"the rack file has no macs of {', '.join(without)}: a reservation needs them")
     addresses = assigned(rack, ())
     return reservations(
-        kind, [Host(each.macs[0], addresses[each.name], each.name) for each in rack.servers], boot_url, tftp_server=tftp_server
+        kind, [Host(server.macs[0], addresses[server.name], server.name) for server in rack.servers], boot_url, tftp_server=tftp_server
     )
 
 
@@ -536,7 +537,7 @@ async def _run(options: Options, rack: Rack, programs: Path | None) -> int:
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as placeholder:
+        placeholder.bind(("127.0.0.1", 0))
+        port: int = placeholder.getsockname()[1]
         return port

@@ -91,7 +91,7 @@ class Servers:
 
     def free(self, metro: str, plan: str) -> list[Server]:
         """Return the servers that can be ordered without a reservation."""
-        return [each for each in self._table.matching("stock", (metro, plan)) if each.is_free]
+        return [server for server in self._table.matching("stock", (metro, plan)) if server.is_free]
 
     def take(self, server: Server, device_id: str) -> None:
         """Give a free server to a device; in the transaction that stores the device."""
@@ -113,21 +113,21 @@ class Servers:
         if server is not None:
             self._world.store.put(replace(server, device_id=None))
 
-    def refresh(self, found: Iterable[FoundServer], kept: Collection[str] = ()) -> None:
+    def refresh(self, servers: Iterable[FoundServer], kept: Collection[str] = ()) -> None:
         """Take over what the backend reports now. Servers that it reports no longer are dropped, or kept as unavailable while in use.
 
         ``kept``: ids of those that are kept in any case, since the backend will report them again.
         """
-        reported = {each.id: each for each in found}
+        reported = {entry.id: entry for entry in servers}
         with self._world.store.transaction():
             for server in list(self._table):
                 if server.id not in reported:
                     self._gone(server, is_kept=server.id in kept)
-            taken = {each.address for each in self._table if each.address}
-            devices = {mac: each for each in self._table if each.device_id is not None for mac in each.macs}
-            for each in reported.values():
-                other = next((devices[mac] for mac in each.macs if mac in devices and devices[mac].id != each.id), None)
-                self._put(each, taken, other)
+            taken = {record.address for record in self._table if record.address}
+            devices = {mac: record for record in self._table if record.device_id is not None for mac in record.macs}
+            for report in reported.values():
+                other = next((devices[mac] for mac in report.macs if mac in devices and devices[mac].id != report.id), None)
+                self._put(report, taken, other)
         self._count_metros()
 
     def _count_metros(self) -> None:
@@ -145,45 +145,45 @@ class Servers:
             self._change(server, unavailable)
             self._reserve(unavailable)
 
-    def _put(self, found: FoundServer, taken: set[str], other: Server | None) -> None:
+    def _put(self, reported: FoundServer, taken: set[str], other: Server | None) -> None:
         """``taken``: addresses of servers. ``other``: the record of a device's server with a MAC address of this one."""
-        known = self._table.get(found.id)
+        known = self._table.get(reported.id)
         device_id = known.device_id if known is not None else None
-        unavailable = found.unavailable
-        if device_id is None and found.instance and not unavailable:
-            unavailable = f"in use by instance {found.instance}, which is no device of this API"
+        unavailable = reported.unavailable
+        if device_id is None and reported.instance and not unavailable:
+            unavailable = f"in use by instance {reported.instance}, which is no device of this API"
         if device_id is None and other is not None:
             # The backend has forgotten the server of a device, which runs on, and knows it anew.
             unavailable = unavailable or f"it has the MAC address of server {other.name}, which is device {other.device_id}"
         address, network, gateway = known.address if known else "", "", ""
-        if (plain := self._world.environment.networks.get(found.metro)) is not None:
+        if (plain := self._world.environment.networks.get(reported.metro)) is not None:
             network, gateway = plain.network, plain.gateway
-            if device_id is None and found.address and found.address != address:
+            if device_id is None and reported.address and reported.address != address:
                 taken.discard(address)
-                address = "" if found.address in taken else found.address
+                address = "" if reported.address in taken else reported.address
             if not address:
                 address = _next_address(plain.first, plain.last, taken)
             if not address:
-                unavailable = unavailable or f"no address is left for it in {plain.first} to {plain.last} of metro {found.metro}"
+                unavailable = unavailable or f"no address is left for it in {plain.first} to {plain.last} of metro {reported.metro}"
             taken.add(address)
         elif device_id is not None and known is not None:
             # Its metro was taken out of the rack file: the device runs on where it is.
             network, gateway = known.network, known.gateway
-        project = self._project(found.reserved_for)
-        if found.reserved_for and project is None:
-            unavailable = unavailable or f"it is reserved for project {found.reserved_for!r}, which does not exist"
+        project = self._project(reported.reserved_for)
+        if reported.reserved_for and project is None:
+            unavailable = unavailable or f"it is reserved for project {reported.reserved_for!r}, which does not exist"
         server = Server(
-            id=found.id,
-            name=found.name,
-            plan=found.plan,
-            metro=found.metro,
-            macs=found.macs,
-            architecture=found.architecture,
+            id=reported.id,
+            name=reported.name,
+            plan=reported.plan,
+            metro=reported.metro,
+            macs=reported.macs,
+            architecture=reported.architecture,
             address=address if network else "",
             network=network,
             gateway=gateway,
             unavailable=unavailable,
-            cleaning=found.cleaning,
+            cleaning=reported.cleaning,
             project_id=project.id if project is not None else None,
             device_id=device_id,
         )
@@ -204,8 +204,10 @@ class Servers:
             return None
         projects = self._world.store[Project]
         # A name is that of a project of the first organization: users of others could give theirs the same.
-        first = next((each.id for each in self._world.store[Organization]), None)
-        return projects.get(name) or next((each for each in projects if each.name == name and each.organization_id == first), None)
+        first = next((organization.id for organization in self._world.store[Organization]), None)
+        return projects.get(name) or next(
+            (project for project in projects if project.name == name and project.organization_id == first), None
+        )
 
     def _reserve(self, server: Server) -> None:
         """Keep the hardware reservation of a server, which has the server's id."""

@@ -68,8 +68,8 @@ def list_project_keys(call: Call) -> Reply:
 def _list(call: Call, keys: list[SshKey]) -> Reply:
     """Not paged (vendor's OpenAPI text)."""
     search = call.query.get("search", "").lower()
-    found = [each for each in keys if search in f"{each.label} {each.fingerprint} {each.key}".lower()]
-    return Reply({"ssh_keys": [call.shown(each) for each in found]})
+    matching = [key for key in keys if search in f"{key.label} {key.fingerprint} {key.key}".lower()]
+    return Reply({"ssh_keys": [call.shown(key) for key in matching]})
 
 
 def create_user_key(call: Call) -> Reply:
@@ -95,7 +95,7 @@ def _create(call: Call, present: list[SshKey], **owner: str) -> Reply:
     except ValueError:
         mark = ""
         problems.append("Key is invalid" if key.strip() else "Key can't be blank")
-    if mark and any(each.fingerprint == mark for each in present):
+    if mark and any(existing.fingerprint == mark for existing in present):
         problems.append("Fingerprint has already been taken")
     read.fail()
     now = call.world.now()
@@ -141,9 +141,9 @@ def delete_key(call: Call) -> Reply:
 def project_key(world: World, project: Project, label: str, key: str) -> SshKey:
     """Return the project's key with this text; create it if there is none. Raises ValueError for an invalid key."""
     mark, now = fingerprint(key), world.now()
-    found = [each for each in world.store[SshKey].matching("project", project.id) if each.fingerprint == mark]
-    if found:
-        return found[0]
+    existing = [candidate for candidate in world.store[SshKey].matching("project", project.id) if candidate.fingerprint == mark]
+    if existing:
+        return existing[0]
     id_ = str(uuid.uuid4())
     return world.store.put(SshKey(id=id_, label=label, key=key, fingerprint=mark, project_id=project.id, created_at=now, updated_at=now))
 

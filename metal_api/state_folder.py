@@ -17,8 +17,8 @@ class StartError(Exception):
 
 
 @contextlib.contextmanager
-def locked(state: Path, what: str) -> Iterator[None]:
-    """Make the folder and lock it. ``what``: the name of the server. Raises :class:`StartError` if it is in use or cannot be made."""
+def locked(state: Path, name: str) -> Iterator[None]:
+    """Make the folder and lock it. ``name``: of the server. Raises :class:`StartError` if it is in use or cannot be made."""
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (state / "lock").open("a+", encoding="ascii")
@@ -29,7 +29,7 @@ def locked(state: Path, what: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            raise StartError(f"--state {state}: another {what} (process {lock.read().strip() or 'unknown'}) uses this folder") from None
+            raise StartError(f"--state {state}: another {name} (process {lock.read().strip() or 'unknown'}) uses this folder") from None
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()

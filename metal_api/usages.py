@@ -28,7 +28,7 @@ def device_usages(call: Call) -> Reply:
 
 def project_usages(call: Call) -> Reply:
     devices = call.world.store[Device].matching("project", project_of(call).id)
-    return Reply({"usages": [_usage(call, each) for each in devices]})
+    return Reply({"usages": [_usage(call, device) for device in devices]})
 
 
 def _usage(call: Call, device: Device) -> dict[str, str]:
@@ -62,8 +62,11 @@ def bandwidth(call: Call) -> Reply:
     """Return the traffic between ``from`` and ``until`` (Unix time, both required). Every rate is null, as for intervals without sample."""
     call.find(Device)
     start, end = _moment(call, "from"), _moment(call, "until")
-    points = [[None, each] for each in range(start, end, _STEP)[:_MOST]]
-    shown = [{"target": each, "datapoints": points, "tags": {"aggregatedBy": "average", "name": each}} for each in ("inbound", "outbound")]
+    points = [[None, timestamp] for timestamp in range(start, end, _STEP)[:_MOST]]
+    shown = [
+        {"target": direction, "datapoints": points, "tags": {"aggregatedBy": "average", "name": direction}}
+        for direction in ("inbound", "outbound")
+    ]
     return Reply({"bandwidth": shown})
 
 

@@ -92,7 +92,7 @@ def _gzip_problem(text: str) -> str | None:
 def _check_mime(text: str) -> None:
     message = email.message_from_string(text)
     parts = [part.get_content_type() for part in message.walk() if not part.is_multipart()]
-    if not parts or any(each not in _PART_TYPES for each in parts):
+    if not parts or any(type_ not in _PART_TYPES for type_ in parts):
         raise ValueError("a part has another type")
 
 

@@ -52,7 +52,7 @@ def render_virtual_network(view: Rendering, vlan: VirtualNetwork, include: Inclu
         "assigned_to": view.part(include, "assigned_to", view.store[Project][vlan.project_id]),
         "assigned_to_virtual_circuit": False,
         "instances": view.parts(include, "instances", devices_in(view.store, vlan)),
-        "metal_gateways": [view.brief(each) for each in view.store["metal_gateways"].matching("vlan", vlan.id)],
+        "metal_gateways": [view.brief(gateway) for gateway in view.store["metal_gateways"].matching("vlan", vlan.id)],
         "tags": list(vlan.tags),
         "created_at": vlan.created_at,
         "href": view.path("virtual-networks", vlan.id),
@@ -65,20 +65,20 @@ def devices_in(store: Store, vlan: VirtualNetwork) -> list[Any]:
     packet-python's live tests delete the device, its VLANs and the project, one call after the other.
     """
     ids = dict.fromkeys(port.device_id for port in store["ports"].matching("in_use", True) if vlan.id in port.vlan_ids)
-    return [device for device in (store["devices"][each] for each in ids) if device.state != "deprovisioning"]
+    return [device for device in (store["devices"][id_] for id_ in ids) if device.state != "deprovisioning"]
 
 
 def list_virtual_networks(call: Call) -> Reply:
     """Not paged (vendor's OpenAPI text). Filters: metro, facility, vxlan, tag."""
-    found: list[VirtualNetwork] = call.world.store[VirtualNetwork].matching("project", project_of(call).id)
+    vlans: list[VirtualNetwork] = call.world.store[VirtualNetwork].matching("project", project_of(call).id)
     if codes := call.values("metro"):
-        metros = {getattr(catalogue().metro(each), "code", None) for each in codes}
-        found = [each for each in found if each.metro in metros]
+        metros = {getattr(catalogue().metro(code), "code", None) for code in codes}
+        vlans = [vlan for vlan in vlans if vlan.metro in metros]
     if numbers := call.values("vxlan"):
-        found = [each for each in found if str(each.vxlan) in numbers]
+        vlans = [vlan for vlan in vlans if str(vlan.vxlan) in numbers]
     if tags := call.values("tag"):
-        found = [each for each in found if tags.issubset(each.tags)]
-    return Reply({"virtual_networks": [call.shown(each) for each in found]})
+        vlans = [vlan for vlan in vlans if tags.issubset(vlan.tags)]
+    return Reply({"virtual_networks": [call.shown(vlan) for vlan in vlans]})
 
 
 def create_virtual_network(call: Call) -> Reply:
@@ -88,10 +88,10 @@ def create_virtual_network(call: Call) -> Reply:
     metro = one_place(call, read)
     by_facility = is_blank(call.field("metro"))
     # With a facility the number cannot be chosen, and clients send 0 for no choice (both: clients' code).
-    asked = call.field("vxlan")
+    requested = call.field("vxlan")
     vxlan = None
-    if not by_facility and not is_blank(asked) and str(asked) != "0":
-        vxlan = whole_number(asked)
+    if not by_facility and not is_blank(requested) and str(requested) != "0":
+        vxlan = whole_number(requested)
         if vxlan not in CHOSEN:
             read.problems.append(f"Vxlan must be between {CHOSEN.start} and {CHOSEN.stop - 1}")
         elif metro is not None and world.store[VirtualNetwork].first("vxlan", (project.id, metro.code, vxlan)):

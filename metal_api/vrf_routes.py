@@ -62,8 +62,8 @@ def render_vrf_route(view: Rendering, route: VrfRoute, include: Include) -> JSON
 
 
 def list_routes(call: Call) -> Reply:
-    found = call.world.store[VrfRoute].matching("vrf", call.find(Vrf).id)
-    return Reply({"routes": [call.shown(each) for each in found]})
+    routes = call.world.store[VrfRoute].matching("vrf", call.find(Vrf).id)
+    return Reply({"routes": [call.shown(route) for route in routes]})
 
 
 def create_route(call: Call) -> Reply:
@@ -74,7 +74,7 @@ def create_route(call: Call) -> Reply:
     prefix = str(call.field("prefix") or "")
     if prefix not in _ANYWHERE:
         read.problems.append(f"Prefix must be one of {', '.join(_ANYWHERE)}")
-    if any(each.prefix == prefix for each in world.store[VrfRoute].matching("vrf", vrf.id)):
+    if any(existing.prefix == prefix for existing in world.store[VrfRoute].matching("vrf", vrf.id)):
         read.problems.append("Prefix has already been taken")
     next_hop = str(call.field("next_hop") or "")
     gateway = _gateway(world, vrf, next_hop)
@@ -106,10 +106,10 @@ def _gateway(world: World, vrf: Vrf, next_hop: str) -> MetalGateway | None:
         hop = ipaddress.ip_network(next_hop)
     except ValueError:
         return None
-    for each in world.store[MetalGateway].matching("vrf", vrf.id):
-        block = world.store[Reservation][each.reservation_id]
-        if each.state != "deleting" and contains(parsed(str(block.network)), hop):
-            return each
+    for gateway in world.store[MetalGateway].matching("vrf", vrf.id):
+        block = world.store[Reservation][gateway.reservation_id]
+        if gateway.state != "deleting" and contains(parsed(str(block.network)), hop):
+            return gateway
     return None
 
 

@@ -73,11 +73,11 @@ def render_vrf(view: Rendering, vrf: Vrf, include: Include) -> JSON:
 
 def list_vrfs(call: Call) -> Reply:
     """Not paged (vendor's OpenAPI text). Filter: metro."""
-    found: list[Vrf] = call.world.store[Vrf].matching("project", project_of(call).id)
+    vrfs: list[Vrf] = call.world.store[Vrf].matching("project", project_of(call).id)
     if codes := call.values("metro"):
-        metros = {getattr(catalogue().metro(each), "code", None) for each in codes}
-        found = [each for each in found if each.metro in metros]
-    return Reply({"vrfs": [call.shown(each) for each in found]})
+        metros = {getattr(catalogue().metro(code), "code", None) for code in codes}
+        vrfs = [vrf for vrf in vrfs if vrf.metro in metros]
+    return Reply({"vrfs": [call.shown(vrf) for vrf in vrfs]})
 
 
 def create_vrf(call: Call) -> Reply:
@@ -90,7 +90,7 @@ def create_vrf(call: Call) -> Reply:
     metro = catalogue().metro(name)
     if metro is None:
         read.problems.append(not_valid(name, "metro"))
-    if any(each.name == attributes.get("name") for each in world.store[Vrf].matching("project", project.id)):
+    if any(existing.name == attributes.get("name") for existing in world.store[Vrf].matching("project", project.id)):
         read.problems.append("Name has already been taken")
     read.fail()
     assert metro is not None  # noqa: S101 - else fail() has raised
@@ -122,24 +122,24 @@ def _attributes(call: Call, read: Body) -> dict[str, Any]:
     return changes
 
 
-def _ranges(asked: object, read: Body) -> tuple[str, ...]:
-    if not isinstance(asked, list):
+def _ranges(value: object, read: Body) -> tuple[str, ...]:
+    if not isinstance(value, list):
         read.problems.append("Ip ranges must be a list of subnets")
         return ()
-    found: list[Network] = []
-    for each in asked:
+    networks: list[Network] = []
+    for text in value:
         try:
-            network = ipaddress.ip_network(str(each))
+            network = ipaddress.ip_network(str(text))
         except ValueError:
-            read.problems.append(f"Ip ranges: {each} is not a subnet")
+            read.problems.append(f"Ip ranges: {text} is not a subnet")
             continue
         allowed = RANGES[network.version]
         if network.prefixlen not in allowed:
-            read.problems.append(f"Ip ranges: {each} must be between /{allowed[0]} and /{allowed[-1]}")
-        if any(contains(one, network) or contains(network, one) for one in found):
-            read.problems.append(f"Ip ranges: {each} overlaps with another")
-        found.append(network)
-    return tuple(map(str, found))
+            read.problems.append(f"Ip ranges: {text} must be between /{allowed[0]} and /{allowed[-1]}")
+        if any(contains(other, network) or contains(network, other) for other in networks):
+            read.problems.append(f"Ip ranges: {text} overlaps with another")
+        networks.append(network)
+    return tuple(map(str, networks))
 
 
 def show_vrf(call: Call) -> Reply:
@@ -155,9 +155,9 @@ def update_vrf(call: Call) -> Reply:
         read.problems.append("Name can't be blank")
     blocks = store["reservations"].matching("vrf", vrf.id)
     for block in blocks:
-        if "ip_ranges" in changes and not any(contains(parsed(each), parsed(str(block.network))) for each in changes["ip_ranges"]):
+        if "ip_ranges" in changes and not any(contains(parsed(ip_range), parsed(str(block.network))) for ip_range in changes["ip_ranges"]):
             read.problems.append(f"Ip ranges: {block.network} is reserved and has to stay within one")
-    vlan_ids = {each.vlan_id for each in store["metal_gateways"].matching("vrf", vrf.id)}
+    vlan_ids = {gateway.vlan_id for gateway in store["metal_gateways"].matching("vrf", vrf.id)}
     in_use = any(not vlan_ids.isdisjoint(port.vlan_ids) for port in store["ports"].matching("in_use", True))
     if changes.get("local_asn", vrf.local_asn) != vrf.local_asn and in_use:
         read.problems.append("Local asn cannot be changed while a virtual network of its metal gateways is assigned to an instance")

@@ -44,13 +44,13 @@ class MetalWorld(World):
     ) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         database = database or SqliteDatabase(state_dir / STATE, is_durable=True)
-        store = store_type(database, [kind for each in resources for kind in each.kinds])
+        store = store_type(database, [kind for entry in resources for kind in entry.kinds])
         store.observe = observe
         super().__init__(store, machines, environment, policy or Policy())
         self.resources = tuple(resources)
         first_start(self, owner)
-        for each in resources:
-            self.add(each.service(self) if each.service is not None else None, each.on_erase, each.blockers)
+        for resource in resources:
+            self.add(resource.service(self) if resource.service is not None else None, resource.on_erase, resource.blockers)
 
     @property
     def token(self) -> str:
@@ -64,6 +64,6 @@ class MetalWorld(World):
 
     async def start(self) -> None:
         """Continue all pending operations, and restore the machines that were on."""
-        for each in self.resources:
-            if each.resume is not None:
-                await each.resume(self)
+        for resource in self.resources:
+            if resource.resume is not None:
+                await resource.resume(self)

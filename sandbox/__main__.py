@@ -24,13 +24,13 @@ The same command with the same state folder continues it.
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0 after a clean end, 1 when it could not start, 2 for wrong arguments."""
-    given = sys.argv[1:] if arguments is None else arguments
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        if given[:1] == ["demo"]:
+        if arguments[:1] == ["demo"]:
             from sandbox import demo  # noqa: PLC0415 - only this command needs what it needs
 
-            return demo.main(given[1:])
-        return _run(_parser().parse_args(given), given)
+            return demo.main(arguments[1:])
+        return _run(_parser().parse_args(arguments), arguments)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] == "sandbox":
             raise
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(chosen: argparse.Namespace, given: list[str]) -> int:
+def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
     from sandbox import qemu  # noqa: PLC0415
@@ -109,7 +109,7 @@ def _run(chosen: argparse.Namespace, given: list[str]) -> int:
                 ensure_kubelet()
             return 0
         if chosen.machines:
-            qemu.enter("sandbox", given)
+            qemu.enter("sandbox", arguments)
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
         return serve(
             Options(

@@ -56,7 +56,7 @@ _KINDS: Mapping[Kind, tuple[str, Callable[[Any], bool]]] = {
     "number": ("a number", _is_number),
     "whole number": ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
     "flag": ("true or false", lambda value: isinstance(value, bool)),
-    "texts": ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value)),
+    "texts": ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value)),
     "object": ("an object", lambda value: isinstance(value, dict)),
     "JSON value": ("a JSON value", lambda _value: True),
 }
@@ -88,12 +88,12 @@ class Field:
         return not _is_number(value) or self.kind not in {"number", "whole number"} or self.least <= value <= self.most
 
 
-def problems(given: Mapping[str, Any], fields: Mapping[str, Field]) -> list[str]:
+def problems(values: Mapping[str, Any], fields: Mapping[str, Field]) -> list[str]:
     """Return the problems of a body's or query's fields: unknown fields, and invalid values."""
-    unknown = [f"{name} is not a field here ({', '.join(fields) or 'there are none'})" for name in given if name not in fields]
+    unknown = [f"{name} is not a field here ({', '.join(fields) or 'there are none'})" for name in values if name not in fields]
     return unknown + [
         f"{name} must be {fields[name].expected}, not {shown(value)}"
-        for name, value in given.items()
+        for name, value in values.items()
         if name in fields and value is not None and not fields[name].fits(value)
     ]
 
@@ -108,11 +108,11 @@ class ControlError(Exception):
         self.headers = dict(headers or {})
 
 
-def checked(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
+def checked(values: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the fields that are not null. Raises :class:`ControlError` with all problems."""
-    if wrong := problems(given, fields):
+    if wrong := problems(values, fields):
         raise ControlError(422, *wrong)
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def shown(value: Any) -> str:
@@ -121,8 +121,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-Given = dict[str, Any]
-Endpoint = Callable[[Given, Mapping[str, str]], Awaitable[Response]]
+Values = dict[str, Any]
+Endpoint = Callable[[Values, Mapping[str, str]], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Call:
         shown: dict[str, Any] = {"method": self.method, "path": f"{PATH}{self.path}", "help": self.help}
         for name, fields in (("body", self.body), ("query", self.query)):
             if fields:
-                shown[name] = {key: f"{each.expected}: {each.help}" for key, each in fields.items()}
+                shown[name] = {key: f"{entry.expected}: {entry.help}" for key, entry in fields.items()}
         return {**shown, "example": self.command(root)}
 
     def command(self, root: str) -> str:
@@ -181,7 +181,7 @@ class ControlApp:
             root = f"{request.url.scheme}://{request.url.netloc}"
             fitting: list[tuple[Call, Endpoint, dict[str, str]]] = [(INDEX, self._index(root), {})]
         else:
-            fitting = [(call, endpoint, found.groupdict()) for pattern, call, endpoint in self._table if (found := pattern.match(path))]
+            fitting = [(call, endpoint, match.groupdict()) for pattern, call, endpoint in self._table if (match := pattern.match(path))]
         if not fitting:
             raise ControlError(404, f"There is no {shown(path)} in the control API: GET {PATH}/ lists its calls")
         for call, endpoint, params in fitting:
@@ -193,22 +193,22 @@ class ControlApp:
         raise ControlError(405, f"{path} takes {methods}", headers={"Allow": methods})
 
     def _index(self, root: str) -> Endpoint:
-        async def index(_given: Given, _params: Mapping[str, str]) -> Response:
-            return JSONResponse({"calls": [each.described(root) for each in self._calls]})
+        async def index(_values: Values, _params: Mapping[str, str]) -> Response:
+            return JSONResponse({"calls": [call.described(root) for call in self._calls]})
 
         return index
 
 
 def _numbered(query: Mapping[str, str], fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the query with numbers for fields that are numbers, and without empty values."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in query.items():
         kind = fields[name].kind if name in fields else "text"
         try:
-            found[name] = (orjson.loads(text) if kind in {"number", "whole number"} else text) if text else None
+            values[name] = (orjson.loads(text) if kind in {"number", "whole number"} else text) if text else None
         except ValueError:
-            found[name] = text
-    return found
+            values[name] = text
+    return values
 
 
 def _body(text: bytes) -> dict[str, Any]:

@@ -175,17 +175,17 @@ class Demo:
             soft_wrap=True,
         )
 
-    def _scale(self, pattern: str, what: str, workers: int) -> None:
+    def _scale(self, pattern: str, edit: str, workers: int) -> None:
         path = self.inventory / "01-cluster.yml"
         text = path.read_text(encoding="utf-8")
-        edited, found = re.subn(r"worker-\[0:\d+\]", f"worker-[{pattern}]", text)
-        if not found:
+        edited, replaced = re.subn(r"worker-\[0:\d+\]", f"worker-[{pattern}]", text)
+        if not replaced:
             raise DemoError(f"{path.name} has no host pattern worker-[0:N] to edit")
         path.write_text(edited, encoding="utf-8")
         number = len(self.steps)
         self.explain(
             f"{number} · Scale to {workers} workers",
-            f"One line of inventory/01-cluster.yml is edited: {what}.",
+            f"One line of inventory/01-cluster.yml is edited: {edit}.",
             "ansible-playbook scale.yml",
         )
         with self.timed(Step(f"scale to {workers}", "ansible-playbook scale.yml")):
@@ -341,9 +341,9 @@ class Demo:
     def _leftovers(self) -> list[str]:
         """Return what still exists after destroy, in the sandbox's inventory and its DNS server."""
         left = []
-        for kind, found in self.sandbox.inventory().items():
-            if found and isinstance(found, list | dict):
-                left.append(f"{kind}: {len(found)}")
+        for kind, resources in self.sandbox.inventory().items():
+            if resources and isinstance(resources, list | dict):
+                left.append(f"{kind}: {len(resources)}")
         environment = self.sandbox.environment
         names = Names(environment["OPENSHIFT_DNS_SERVER"], int(environment["OPENSHIFT_DNS_PORT"]))
         hosts = [
@@ -452,7 +452,7 @@ def stop_group(process: subprocess.Popen[str], patience: float = 10.0) -> None:
 
 def processes_of(folder: Path) -> list[tuple[int, str]]:
     """Processes that work in ``folder`` (a folder only we know), or whose command line names it."""
-    found = []
+    processes = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
@@ -460,8 +460,8 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
         except OSError:
             continue  # it ended meanwhile, or belongs to another user
         if str(folder) in command or place.is_relative_to(folder):
-            found.append((int(path.name), command))
-    return found
+            processes.append((int(path.name), command))
+    return processes
 
 
 def _machines(text: str) -> str:

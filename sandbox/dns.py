@@ -174,11 +174,11 @@ class DynamicZone:
                 if not name.is_subdomain(self.origin):
                     return
                 continue
-            found = [r for r in node if question.rdtype in (r.rdtype, dns.rdatatype.ANY)]
+            rdatasets = [r for r in node if question.rdtype in (r.rdtype, dns.rdatatype.ANY)]
             # dnspython shuffles an RRset on its way out, as BIND's rrset-order random: so several addresses share the load.
-            for rdataset in found:
+            for rdataset in rdatasets:
                 response.answer.append(dns.rrset.from_rdata_list(name, rdataset.ttl, list(rdataset)))
-            if not found:
+            if not rdatasets:
                 self._negative(response)
             return
 

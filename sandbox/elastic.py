@@ -67,24 +67,28 @@ class ElasticRouting:
             if reservation.type not in {"public_ipv4", "global_ipv4"} or not reservation.network:
                 continue
             assigned = {
-                each.address: each.device_id for each in store[Assignment].matching("reservation", reservation.id) if not each.management
+                assignment.address: assignment.device_id
+                for assignment in store[Assignment].matching("reservation", reservation.id)
+                if not assignment.management
             }
-            for each in parsed(reservation.network):
-                address = str(each)
-                found = [assigned[address]] if address in assigned else self._announcing(reservation, address)
-                devices = [store[Device].get(id_) for id_ in found]
+            for ip in parsed(reservation.network):
+                address = str(ip)
+                device_ids = [assigned[address]] if address in assigned else self._announcing(reservation, address)
+                devices = [store[Device].get(id_) for id_ in device_ids]
                 if hops := [(device.id, device.machine_address) for device in devices if device is not None and device.machine_address]:
                     yield address, hops
 
     def _announcing(self, reservation: Reservation, address: str) -> list[str]:
         store = self._world.store
-        devices = [device for id_ in self._announcements.by(address) if (device := store[Device].get(id_)) is not None]
+        devices = [device for id_ in self._announcements.announcers(address) if (device := store[Device].get(id_)) is not None]
         return [
             device.id
             for device in devices
             if device.project_id == reservation.project_id
             and reservation.metro in {device.metro, None}
-            and any(each.address_family == "ipv4" and each.status == "up" for each in store[BgpSession].matching("device", device.id))
+            and any(
+                session.address_family == "ipv4" and session.status == "up" for session in store[BgpSession].matching("device", device.id)
+            )
         ]
 
     async def _listen(self, address: str) -> None:

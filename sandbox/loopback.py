@@ -16,7 +16,7 @@ from typing import Final
 
 VARIABLE: Final = "SANDBOX_DEVICE_NETWORKS"
 _LOOPBACK: Final = "127.64.0.0/10 127.128.0.0/10"
-_CHOSEN: Final = [ipaddress.IPv4Network(each) for each in os.environ.get(VARIABLE, _LOOPBACK).split()]
+_CHOSEN: Final = [ipaddress.IPv4Network(network) for network in os.environ.get(VARIABLE, _LOOPBACK).split()]
 
 PUBLIC: Final = _CHOSEN[0]
 """Public addresses of devices and reservations; each sandbox has a /16 of it."""
@@ -46,7 +46,7 @@ def is_private(address: str) -> bool:
 def is_of_device(address: str) -> bool:
     """Return whether an address is one of a device."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return found in PUBLIC or found in PRIVATE
+    return parsed in PUBLIC or parsed in PRIVATE

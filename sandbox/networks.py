@@ -48,7 +48,7 @@ class Networks:
 
     def __init__(self, file: Path, networks: Sequence[ipaddress.IPv4Network]) -> None:
         self._file = file
-        self._networks = [str(each) for each in networks]
+        self._networks = [str(network) for network in networks]
 
     def take(self, state: Path, kept: str | None) -> Held:
         """Hold the network of ``state``: ``kept``, or for a new state folder a free one. Raises :class:`NetworkError`."""
@@ -112,10 +112,10 @@ class Networks:
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8"))
+            document = json.loads(self._file.read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return {}
-        entries = found.items() if isinstance(found, dict) else ()
+        entries = document.items() if isinstance(document, dict) else ()
         return {folder: entry for folder, entry in entries if isinstance(entry, dict) and entry.get("network") in self._networks}
 
 

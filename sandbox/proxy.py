@@ -101,8 +101,8 @@ class Proxy:
                 upstream = await asyncio.open_connection(*self._outside.address)
             except OSError:
                 status = 502
-        who = str((writer.get_extra_info("peername") or ("",))[0])
-        self._journal(method, target, status, who, started)
+        client = str((writer.get_extra_info("peername") or ("",))[0])
+        self._journal(method, target, status, client, started)
         if upstream is None:
             challenge = b'Proxy-Authenticate: Basic realm="proxy"\r\n' if status == 407 else b""
             writer.write(b"HTTP/1.1 %d %s\r\n%sContent-Length: 0\r\nConnection: close\r\n\r\n" % (status, _TEXTS[status], challenge))
@@ -131,8 +131,8 @@ async def _read(reader: asyncio.StreamReader) -> h11.Request | None:
 
 def _has_login(request: h11.Request) -> bool:
     expected = b"Basic " + base64.b64encode(":".join(LOGIN).encode())
-    given = next((value for name, value in request.headers if name == b"proxy-authorization"), b"")
-    return hmac.compare_digest(given, expected)
+    authorization = next((value for name, value in request.headers if name == b"proxy-authorization"), b"")
+    return hmac.compare_digest(authorization, expected)
 
 
 async def _join(
@@ -143,8 +143,8 @@ async def _join(
     try:
         await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for each in copies:
-            each.cancel()
+        for copy in copies:
+            copy.cancel()
         await asyncio.gather(*copies, return_exceptions=True)
 
 

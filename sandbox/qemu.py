@@ -139,7 +139,7 @@ def set_up_network() -> None:
         f"link add {BRIDGE} type bridge forward_delay 0",
         f"address add {ADDRESS}/{NETWORK.prefixlen} dev {BRIDGE}",
         f"link set {BRIDGE} up",
-        *(f"route add local {each} dev lo" for each in DEVICE_NETWORKS.split()),
+        *(f"route add local {network} dev lo" for network in DEVICE_NETWORKS.split()),
     ]
     if subprocess.run(["ip", "link", "show", BRIDGE], capture_output=True, check=False).returncode == 0:
         return
@@ -209,9 +209,9 @@ class QemuMachines(Parts):
                 memory_mb=PLAN.memory_gb * 1024,
                 cores=PLAN.cores,
                 disk_gb=int(PLAN.drives[0]["size_gb"]),
-                firmware=each,
+                firmware=mode,
             )
-            for number, each in enumerate(firmware, 1)
+            for number, mode in enumerate(firmware, 1)
         )
         self._rack = Rack(
             RackConfig(self._folder / "rack", self._machines, "127.0.0.1", REDFISH_PORT, USER, password, bridge=BRIDGE), programs.emulator
@@ -234,14 +234,14 @@ class QemuMachines(Parts):
     def _rack_of_servers(self, password: str) -> RackOfServers:
         metro = RackMetro(METRO, "Dallas", "US", NETWORK, IPv4Address(ADDRESS), FIRST, LAST, (IPv4Address(ADDRESS),), BRIDGE)
         bmcs = {
-            each.name: Bmc("redfish", f"http://127.0.0.1:{REDFISH_PORT}", USER, password, each.system, verify_ca=False)
-            for each in self._machines
+            machine.name: Bmc("redfish", f"http://127.0.0.1:{REDFISH_PORT}", USER, password, machine.system, verify_ca=False)
+            for machine in self._machines
         }
         return RackOfServers(
             (metro,),
             servers=tuple(
-                RackServer(each.name, METRO, bmcs[each.name], PLAN.slug, each.macs, str(FIRST + number), firmware=each.firmware)
-                for number, each in enumerate(self._machines)
+                RackServer(machine.name, METRO, bmcs[machine.name], PLAN.slug, machine.macs, str(FIRST + number), firmware=machine.firmware)
+                for number, machine in enumerate(self._machines)
             ),
         )
 
@@ -279,9 +279,9 @@ class QemuMachines(Parts):
 
     def _hosts(self, world: MetalWorld) -> list[Host]:
         """Return all machines: those that the Metal API does not know yet with their addresses of the file."""
-        known = {each.mac: each.address for each in hosts_of(world.store[Server])}
+        known = {host.mac: host.address for host in hosts_of(world.store[Server])}
         # Without a name: an operating system would take it for its own, in place of the device's.
-        return [Host(each.macs[0], known.get(each.macs[0], each.address), "") for each in self._servers.servers]
+        return [Host(server.macs[0], known.get(server.macs[0], server.address), "") for server in self._servers.servers]
 
     def _console(self, server_id: str) -> Path:
         """Return the file with what a machine wrote to its serial console."""

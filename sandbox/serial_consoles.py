@@ -72,9 +72,9 @@ class SerialConsoles:
         keys = [*store[SshKey].matching("project", project.id)]
         for user in members(store, project):
             keys += store[SshKey].matching("user", user.id)
-        for each in keys:
+        for key in keys:
             # The API stores no key that it cannot read.
-            yield public_data(each.key)
+            yield public_data(key.key)
 
     async def _session(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
         device_id = str(process.get_extra_info("username"))

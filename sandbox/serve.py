@@ -182,7 +182,7 @@ class Identity:
             )
         self.vendor_names: bool = kept.get("vendor_names", False) or options.vendor_names
         # Tokens are computed from it, so it is random, unless the user sets it to get the same tokens each time.
-        self.seed: int = next(each for each in (options.seed, kept.get("seed"), secrets.randbits(128)) if each is not None)
+        self.seed: int = next(value for value in (options.seed, kept.get("seed"), secrets.randbits(128)) if value is not None)
         self._networks = Networks(cache_root() / "machine-networks.json", MACHINE_NETWORKS)
         try:
             self._held = self._networks.take(state, kept.get("machine_network"))
@@ -371,21 +371,21 @@ class Sandbox(Runnable):
 
         def note(service: str) -> Callable[[Request, int], None]:
             def write(request: Request, status: int) -> None:
-                who = request.client.host if request.client is not None else ""
+                client = request.client.host if request.client is not None else ""
                 world.journal.write(
-                    service=service, method=request.method, path=request.url.path, status=status, who=who, started=time.time()
+                    service=service, method=request.method, path=request.url.path, status=status, caller=client, started=time.time()
                 )
 
             return write
 
         quay = registry.Registry(registry.outside, note("outside"), service="quay.io")
-        names = [name for each in OUTSIDE_NAMES for name in (each, f"*.{each}")]
+        names = [name for domain in OUTSIDE_NAMES for name in (domain, f"*.{domain}")]
         await self._listen("outside", quay.application(), public.server_context(identity.address, *names))
         mirror = registry.Registry(registry.mirrored, note("mirror-registry"), login=registry.MIRROR_LOGIN, removed=removed)
         await self._listen("mirror-registry", mirror.application(), ca.server_context(identity.address))
 
-        def write(method: str, target: str, status: int, who: str, started: float) -> None:
-            world.journal.write(service="proxy", method=method, path=target, status=status, who=who, started=started)
+        def write(method: str, target: str, status: int, client: str, started: float) -> None:
+            world.journal.write(service="proxy", method=method, path=target, status=status, caller=client, started=started)
 
         proxy = Proxy(outside, lambda: self._setting("outside", "proxy_login"), write)
         with self._listening("proxy") as (address, port):

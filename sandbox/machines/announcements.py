@@ -39,6 +39,6 @@ class Announcements:
         """Return whether a device has configured an address."""
         return address in self._configured.get(device_id, ())
 
-    def by(self, address: str) -> list[str]:
+    def announcers(self, address: str) -> list[str]:
         """Return the ids of the devices that announce an address."""
         return sorted(device for device, addresses in self._announced.items() if address in addresses)

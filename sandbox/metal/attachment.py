@@ -33,13 +33,13 @@ AttachmentOf = Callable[[str], Attachment]
 
 def attachment(world: World, device_id: str) -> Attachment:
     """Return where the device's first bond is, with its VLANs while it is bonded. Frames of the native VLAN have no tag."""
-    bond = next((each for each in world.store[Port].matching("device", device_id) if each.is_bond), None)
+    bond = next((port for port in world.store[Port].matching("device", device_id) if port.is_bond), None)
     if bond is None:
         return Attachment()
     if not bond.bonded:
         return Attachment(layer3=bond.layer == 3)
-    found = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
-    vlans = [vlan for vlan in found if vlan is not None]
+    networks = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
+    vlans = [vlan for vlan in networks if vlan is not None]
     gateways = {vlan.vxlan: frozenset(active_addresses(world, vlan.id)) for vlan in vlans}
     return Attachment(layer3=bond.layer == 3, vlans=frozenset(gateways), gateways=gateways)
 
@@ -47,5 +47,5 @@ def attachment(world: World, device_id: str) -> Attachment:
 def active_addresses(world: World, vlan_id: str) -> list[str]:
     """Return the addresses of the gateways of a VLAN that route packets, without prefix."""
     store = world.store
-    active = [each for each in store[MetalGateway].matching("vlan", vlan_id) if each.state == "active"]
-    return [str(parsed(str(store[Reservation][each.reservation_id].network)).network_address + 1) for each in active]
+    active = [gateway for gateway in store[MetalGateway].matching("vlan", vlan_id) if gateway.state == "active"]
+    return [str(parsed(str(store[Reservation][gateway.reservation_id].network)).network_address + 1) for gateway in active]

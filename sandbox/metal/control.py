@@ -32,7 +32,7 @@ from metal_api.ip_reservations.record import Reservation
 from metal_api.metal_gateways import MetalGateway
 from metal_api.virtual_networks import VirtualNetwork
 from metal_api.vrfs import Vrf
-from sandbox.control import LARGEST, Call, ControlApp, ControlError, Endpoint, Field, Given, checked
+from sandbox.control import LARGEST, Call, ControlApp, ControlError, Endpoint, Field, Values, checked
 from sandbox.metal.faults import FIELDS as FAULT_FIELDS
 from sandbox.metal.settings import HELP as SETTINGS_HELP
 from sandbox.metal.world import SandboxWorld
@@ -168,13 +168,13 @@ def calls(world: SandboxWorld) -> list[tuple[Call, Endpoint]]:
         ("DELETE", "/faults/{id}"): control.remove_faults,
         ("GET", "/inventory"): control.inventory,
     }
-    return [(each, _answering(handlers[each.method, each.path])) for each in CALLS]
+    return [(call, _answering(handlers[call.method, call.path])) for call in CALLS]
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:
-    async def answer(given: Given, params: Mapping[str, str]) -> Response:
+    async def answer(values: Values, params: Mapping[str, str]) -> Response:
         try:
-            return await endpoint(given, params)
+            return await endpoint(values, params)
         except ApiError as problem:
             raise ControlError(problem.status, *problem.texts) from problem
 
@@ -187,51 +187,51 @@ class Control:
     def __init__(self, world: SandboxWorld) -> None:
         self._world = world
 
-    async def read_journal(self, given: Given, _params: Mapping[str, str]) -> Response:
-        service = given.get("service", "metal")
+    async def read_journal(self, values: Values, _params: Mapping[str, str]) -> Response:
+        service = values.get("service", "metal")
         entries = self._world.journal.read(
-            since=given.get("since", 0),
-            after=given.get("after", 0),
+            earliest=values.get("since", 0),
+            after=values.get("after", 0),
             service=None if service == "all" else service,
-            method=given.get("method"),
-            path=given.get("path"),
+            method=values.get("method"),
+            path=values.get("path"),
         )
-        return JSONResponse({"journal": entries[-given["newest"] :] if given.get("newest") else entries})
+        return JSONResponse({"journal": entries[-values["newest"] :] if values.get("newest") else entries})
 
-    async def clear_journal(self, _given: Given, _params: Mapping[str, str]) -> Response:
+    async def clear_journal(self, _values: Values, _params: Mapping[str, str]) -> Response:
         self._world.journal.clear()
         return Response(status_code=204)
 
-    async def read_settings(self, _given: Given, _params: Mapping[str, str]) -> Response:
+    async def read_settings(self, _values: Values, _params: Mapping[str, str]) -> Response:
         return JSONResponse({"speed": self._world.clock.speed, **self._world.settings})
 
-    async def change_settings(self, given: Given, params: Mapping[str, str]) -> Response:
-        speed = given.pop("speed", None)
+    async def change_settings(self, values: Values, params: Mapping[str, str]) -> Response:
+        speed = values.pop("speed", None)
         checked({"speed": speed}, _SETTINGS)
-        self._world.change_settings(given)
+        self._world.change_settings(values)
         if speed is not None:
             self._world.clock.speed = float(speed)
-        return await self.read_settings(given, params)
+        return await self.read_settings(values, params)
 
-    async def reset_settings(self, given: Given, params: Mapping[str, str]) -> Response:
+    async def reset_settings(self, values: Values, params: Mapping[str, str]) -> Response:
         self._world.reset_settings()
-        return await self.read_settings(given, params)
+        return await self.read_settings(values, params)
 
-    async def seed_devices(self, given: Given, _params: Mapping[str, str]) -> Response:
+    async def seed_devices(self, values: Values, _params: Mapping[str, str]) -> Response:
         """Create active devices. Returns ``{"count", "ids"}``."""
         world = self._world
-        plan, metro = self._plan(given), self._metro(given)
-        name = given.get("operating_system", "ubuntu_24_04")
+        plan, metro = self._plan(values), self._metro(values)
+        name = values.get("operating_system", "ubuntu_24_04")
         system = catalogue().operating_system(name)
         if system is None:
             raise unprocessable(not_valid(name, "operating system"))
-        project = self._project(given)
-        count, pattern = given.get("count", 1), given.get("hostname", "seeded-{{index}}")
+        project = self._project(values)
+        count, pattern = values.get("count", 1), values.get("hostname", "seeded-{{index}}")
         user_id = next(iter(world.store[User])).id
         attributes = {
-            "tags": tuple(given.get("tags", ())),
-            "customdata": given.get("customdata", {}),
-            "description": given.get("description"),
+            "tags": tuple(values.get("tags", ())),
+            "customdata": values.get("customdata", {}),
+            "description": values.get("description"),
             "wanted_addresses": (
                 {"address_family": 4, "public": True, "cidr": system.subnet, "ip_reservations": []},
                 {"address_family": 6, "public": True, "cidr": 127, "ip_reservations": []},
@@ -264,10 +264,10 @@ class Control:
             await asyncio.sleep(0)
         return JSONResponse({"count": len(ids), "ids": ids}, 201)
 
-    async def add_hardware_reservations(self, given: Given, _params: Mapping[str, str]) -> Response:
+    async def add_hardware_reservations(self, values: Values, _params: Mapping[str, str]) -> Response:
         """Create hardware reservations. Returns ``{"count", "ids"}``."""
-        world, count = self._world, given.get("count", 1)
-        plan, metro, project = self._plan(given), self._metro(given), self._project(given)
+        world, count = self._world, values.get("count", 1)
+        plan, metro, project = self._plan(values), self._metro(values), self._project(values)
         ids = []
         with world.store.transaction():
             for _number in range(count):
@@ -278,42 +278,42 @@ class Control:
                     metro=metro.code,
                     created_at=world.now(),
                     switch_uuid=uuid.uuid4().hex[:8],
-                    spare=given.get("spare", False),
-                    need_of_service=given.get("need_of_service", False),
-                    custom_rate=given.get("custom_rate"),
-                    termination_time=given.get("termination_time"),
+                    spare=values.get("spare", False),
+                    need_of_service=values.get("need_of_service", False),
+                    custom_rate=values.get("custom_rate"),
+                    termination_time=values.get("termination_time"),
                 )
                 ids.append(world.store.put(reservation).id)
         return JSONResponse({"count": count, "ids": ids}, 201)
 
-    def _plan(self, given: Given) -> Plan:
-        name = given.get("plan", "c3.small.x86")
+    def _plan(self, values: Values) -> Plan:
+        name = values.get("plan", "c3.small.x86")
         plan = catalogue().plan(name)
         if plan is None:
             raise unprocessable(not_valid(name, "plan"))
         return plan
 
-    def _metro(self, given: Given) -> Metro:
-        name = given.get("metro", "da")
+    def _metro(self, values: Values) -> Metro:
+        name = values.get("metro", "da")
         metro = catalogue().metro(name)
         if metro is None:
             raise unprocessable(not_valid(name, "metro"))
         return metro
 
-    def _project(self, given: Given) -> Project:
-        project = self._world.store[Project].get(given.get("project_id", self._world.project_id))
+    def _project(self, values: Values) -> Project:
+        project = self._world.store[Project].get(values.get("project_id", self._world.project_id))
         if project is None:
             raise not_found()
         return project
 
-    async def add_user(self, given: Given, _params: Mapping[str, str]) -> Response:
+    async def add_user(self, values: Values, _params: Mapping[str, str]) -> Response:
         """Create a user. Returns ids and a token."""
         world = self._world
-        name = given.get("name", "Other")
+        name = values.get("name", "Other")
         ids = (str(uuid.uuid4()), str(uuid.uuid4()), str(uuid.uuid4()))
         now = world.now()
         with world.store.transaction():
-            add_user(world, name, "User", given.get("email", f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
+            add_user(world, name, "User", values.get("email", f"{name.lower()}@sandbox.test"), ids, project_name=name.lower())
             key = world.store.put(
                 ApiKey(
                     id=str(uuid.uuid4()),
@@ -327,23 +327,29 @@ class Control:
             )
         return JSONResponse({"user_id": ids[0], "organization_id": ids[1], "project_id": ids[2], "token": key.token}, 201)
 
-    async def list_approvals(self, _given: Given, _params: Mapping[str, str]) -> Response:
+    async def list_approvals(self, _values: Values, _params: Mapping[str, str]) -> Response:
         store = self._world.store
         waiting = [
-            {"id": each.id, "kind": "ip_reservation", "type": each.type, "quantity": each.quantity, "project_id": each.project_id}
-            for each in store[Reservation]
-            if each.state == "pending"
+            {
+                "id": reservation.id,
+                "kind": "ip_reservation",
+                "type": reservation.type,
+                "quantity": reservation.quantity,
+                "project_id": reservation.project_id,
+            }
+            for reservation in store[Reservation]
+            if reservation.state == "pending"
         ]
         waiting += [
-            {"id": each.id, "kind": "bgp_config", "asn": each.asn, "project_id": each.project_id}
-            for each in store[BgpConfig]
-            if each.status == "requested"
+            {"id": config.id, "kind": "bgp_config", "asn": config.asn, "project_id": config.project_id}
+            for config in store[BgpConfig]
+            if config.status == "requested"
         ]
         return JSONResponse({"approvals": waiting})
 
-    async def decide(self, given: Given, params: Mapping[str, str]) -> Response:
+    async def decide(self, values: Values, params: Mapping[str, str]) -> Response:
         """Approve or deny a request. Returns ``{"id", "state"}``."""
-        world, id_, approved = self._world, params["id"], given.get("approved", True)
+        world, id_, approved = self._world, params["id"], values.get("approved", True)
         with world.store.transaction():
             reservation, config = world.store[Reservation].get(id_), world.store[BgpConfig].get(id_)
             if reservation is not None:
@@ -354,60 +360,62 @@ class Control:
                 raise not_found()
         return JSONResponse({"id": id_, "state": state})
 
-    async def list_faults(self, _given: Given, _params: Mapping[str, str]) -> Response:
-        return JSONResponse({"faults": [each.as_json() for each in self._world.faults.all()]})
+    async def list_faults(self, _values: Values, _params: Mapping[str, str]) -> Response:
+        return JSONResponse({"faults": [fault.as_json() for fault in self._world.faults.all()]})
 
-    async def add_fault(self, given: Given, _params: Mapping[str, str]) -> Response:
-        return JSONResponse(self._world.faults.add(given).as_json(), 201)
+    async def add_fault(self, values: Values, _params: Mapping[str, str]) -> Response:
+        return JSONResponse(self._world.faults.add(values).as_json(), 201)
 
-    async def remove_faults(self, _given: Given, params: Mapping[str, str]) -> Response:
+    async def remove_faults(self, _values: Values, params: Mapping[str, str]) -> Response:
         self._world.faults.remove(params.get("id"))
         return Response(status_code=204)
 
-    async def inventory(self, _given: Given, _params: Mapping[str, str]) -> Response:
+    async def inventory(self, _values: Values, _params: Mapping[str, str]) -> Response:
         """Return all billed objects. Blocks that the service created itself are free, and not included."""
         store = self._world.store
         return JSONResponse(
             {
                 "devices": [
                     {
-                        "id": each.id,
-                        "hostname": each.hostname,
-                        "state": each.state,
-                        "plan": each.plan,
-                        "metro": each.metro,
-                        "tags": list(each.tags),
-                        "project_id": each.project_id,
-                        "address": each.machine_address,
-                        "price_per_hour": catalogue().plans[each.plan].price_hour,
+                        "id": device.id,
+                        "hostname": device.hostname,
+                        "state": device.state,
+                        "plan": device.plan,
+                        "metro": device.metro,
+                        "tags": list(device.tags),
+                        "project_id": device.project_id,
+                        "address": device.machine_address,
+                        "price_per_hour": catalogue().plans[device.plan].price_hour,
                     }
-                    for each in store[Device]
+                    for device in store[Device]
                 ],
                 "ip_reservations": [
                     {
-                        "id": each.id,
-                        "type": each.type,
-                        "state": each.state,
-                        "network": each.network,
-                        "metro": each.metro,
-                        "tags": list(each.tags),
-                        "project_id": each.project_id,
+                        "id": reservation.id,
+                        "type": reservation.type,
+                        "state": reservation.state,
+                        "network": reservation.network,
+                        "metro": reservation.metro,
+                        "tags": list(reservation.tags),
+                        "project_id": reservation.project_id,
                     }
-                    for each in store[Reservation]
-                    if each.requested
+                    for reservation in store[Reservation]
+                    if reservation.requested
                 ],
                 "virtual_networks": [
                     {
-                        "id": each.id,
-                        "vxlan": each.vxlan,
-                        "metro": each.metro,
-                        "description": each.description,
-                        "tags": list(each.tags),
-                        "project_id": each.project_id,
+                        "id": vlan.id,
+                        "vxlan": vlan.vxlan,
+                        "metro": vlan.metro,
+                        "description": vlan.description,
+                        "tags": list(vlan.tags),
+                        "project_id": vlan.project_id,
                     }
-                    for each in store[VirtualNetwork]
+                    for vlan in store[VirtualNetwork]
                 ],
-                "metal_gateways": [{"id": each.id, "state": each.state, "project_id": each.project_id} for each in store[MetalGateway]],
-                "vrfs": [{"id": each.id, "name": each.name, "project_id": each.project_id} for each in store[Vrf]],
+                "metal_gateways": [
+                    {"id": gateway.id, "state": gateway.state, "project_id": gateway.project_id} for gateway in store[MetalGateway]
+                ],
+                "vrfs": [{"id": vrf.id, "name": vrf.name, "project_id": vrf.project_id} for vrf in store[Vrf]],
             }
         )

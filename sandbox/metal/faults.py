@@ -39,7 +39,7 @@ def _no_lists(value: Any) -> Any:
 def _null_lists(answer: dict[str, Any]) -> Any:
     """Replace the lists inside the objects by null; the requested list itself stays."""
     if not answer.get("id"):
-        return {name: [_no_lists(each) for each in item] if isinstance(item, list) else item for name, item in answer.items()}
+        return {name: [_no_lists(entry) for entry in item] if isinstance(item, list) else item for name, item in answer.items()}
     return _no_lists(answer)
 
 
@@ -158,29 +158,29 @@ class Faults:
     def add(self, data: dict[str, Any]) -> Fault:
         """Add a fault. Raises 422 for invalid fields."""
         wrong = problems(data, FIELDS)
-        given = {name: value for name, value in data.items() if value is not None}
-        headers = given.get("headers")
+        values = {name: value for name, value in data.items() if value is not None}
+        headers = values.get("headers")
         if isinstance(headers, dict):
             wrong += [f"headers: {shown({name: value})} cannot be sent" for name, value in headers.items() if not _can_be_sent(name, value)]
-        if not any(given.get(name) for name in EFFECTS):
+        if not any(values.get(name) for name in EFFECTS):
             wrong.append(f"a fault needs one of {', '.join(EFFECTS)}")
         if wrong:
             raise unprocessable(*wrong)
         fault = Fault(
             id=str(uuid.uuid4()),
-            method=given.get("method"),
-            path=given.get("path", ""),
-            times=given.get("times"),
-            skip=given.get("skip", 0),
-            status=given.get("status"),
-            body=given.get("body"),
-            headers={name: str(value) for name, value in given.get("headers", {}).items()},
-            delay=float(given.get("delay", 0)),
-            drip=float(given.get("drip", 0)),
-            cut=given.get("cut"),
-            hostname=given.get("hostname"),
-            odd=given.get("odd"),
-            without=given.get("without"),
+            method=values.get("method"),
+            path=values.get("path", ""),
+            times=values.get("times"),
+            skip=values.get("skip", 0),
+            status=values.get("status"),
+            body=values.get("body"),
+            headers={name: str(value) for name, value in values.get("headers", {}).items()},
+            delay=float(values.get("delay", 0)),
+            drip=float(values.get("drip", 0)),
+            cut=values.get("cut"),
+            hostname=values.get("hostname"),
+            odd=values.get("odd"),
+            without=values.get("without"),
         )
         self._faults[fault.id] = fault
         return fault
@@ -197,33 +197,33 @@ class Faults:
 
     def for_request(self, method: str, path: str, with_query: str) -> Fault | None:
         """Return the first fault for this request, and count it as used."""
-        return next((each for each in self._matching(method, path, with_query) if not each.rewrites and self._use(each)), None)
+        return next((fault for fault in self._matching(method, path, with_query) if not fault.rewrites and self._count(fault)), None)
 
     def for_answer(self, method: str, path: str, with_query: str, answer: Any) -> tuple[Fault | None, Any]:
         """Return the first fault that changes this answer (a JSON value), counted as used, and the changed answer."""
         for fault in self._matching(method, path, with_query):
             changed = fault.rewritten(answer)
-            if fault.rewrites and changed != answer and self._use(fault):
+            if fault.rewrites and changed != answer and self._count(fault):
                 return fault, changed
         return None, answer
 
     def _matching(self, method: str, path: str, with_query: str) -> list[Fault]:
         return [
-            each
-            for each in self._faults.values()
-            if each.hostname is None
-            and (each.method is None or re.fullmatch(each.method, method, re.IGNORECASE))
-            and (re.search(each.path, path) or re.search(each.path, with_query))
+            fault
+            for fault in self._faults.values()
+            if fault.hostname is None
+            and (fault.method is None or re.fullmatch(fault.method, method, re.IGNORECASE))
+            and (re.search(fault.path, path) or re.search(fault.path, with_query))
         ]
 
     def for_provisioning(self, hostname: str) -> Fault | None:
         for fault in self._faults.values():
-            if fault.hostname is not None and re.search(fault.hostname, hostname) and self._use(fault):
+            if fault.hostname is not None and re.search(fault.hostname, hostname) and self._count(fault):
                 return fault
         return None
 
     @staticmethod
-    def _use(fault: Fault) -> bool:
+    def _count(fault: Fault) -> bool:
         if fault.times is not None and fault.hits >= fault.skip + fault.times:
             return False
         fault.hits += 1

@@ -65,7 +65,7 @@ class MeetFaults:
 
     def _rewritten(self, requested: Requested, answer: Response) -> Response:
         """Apply the first fault that rewrites this answer."""
-        if not any(each.rewrites for each in self._faults.all()) or not answer.body:
+        if not any(candidate.rewrites for candidate in self._faults.all()) or not answer.body:
             return answer
         fault, changed = self._faults.for_answer(requested.method, requested.path, requested.target, orjson.loads(answer.body))
         if fault is None:

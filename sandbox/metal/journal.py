@@ -39,7 +39,7 @@ class Journal:
         method: str,
         path: str,
         status: int,
-        who: str,
+        caller: str,
         started: float,
         request_id: str = "",
         fault: str | None = None,
@@ -58,7 +58,7 @@ class Journal:
             row = self._database.execute(
                 "INSERT INTO journal (time, service, method, path, status, who, seconds, request_id, fault)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (started, service, method, path, status, who, seconds, request_id, fault),
+                (started, service, method, path, status, caller, seconds, request_id, fault),
             )
             if row.lastrowid and row.lastrowid % 1000 == 0:
                 self._database.execute("DELETE FROM journal WHERE n <= ?", (row.lastrowid - KEPT,))
@@ -71,17 +71,17 @@ class Journal:
             self._has_failed = False
 
     def read(
-        self, *, since: float = 0, after: int = 0, service: str | None = None, method: str | None = None, path: str | None = None
+        self, *, earliest: float = 0, after: int = 0, service: str | None = None, method: str | None = None, path: str | None = None
     ) -> list[dict[str, Any]]:
-        """Return entries, oldest first. ``since``: seconds since 1970; ``after``: ``n`` of an entry; ``path``: regular expression."""
+        """Return entries, oldest first. ``earliest``: seconds since 1970; ``after``: ``n`` of an entry; ``path``: regular expression."""
         rows = self._database.execute(
             "SELECT n, time, service, method, path, status, who, seconds, request_id, fault FROM journal"
             " WHERE time >= ? AND n > ? AND (? IS NULL OR service = ?) ORDER BY n",
-            (since, after, service, service),
+            (earliest, after, service, service),
         )
-        methods = {each.strip().upper() for each in method.split(",")} if method else None
+        methods = {name.strip().upper() for name in method.split(",")} if method else None
         pattern = re.compile(path) if path else None
-        names = [each[0] for each in rows.description]
+        names = [column[0] for column in rows.description]
         entries = (dict(zip(names, row, strict=True)) for row in rows)
         return [
             entry

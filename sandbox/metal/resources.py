@@ -11,4 +11,4 @@ from metal_api.resources import RESOURCES as OF_A_RACK
 from sandbox.metal import spot_market_requests, spot_prices
 
 RESOURCES: tuple[Resource, ...] = (*OF_A_RACK, spot_prices.RESOURCE, spot_market_requests.RESOURCE)
-ROUTES = absent.completed(route for each in RESOURCES for route in each.routes)
+ROUTES = absent.completed(route for resource in RESOURCES for route in resource.routes)

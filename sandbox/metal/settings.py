@@ -102,8 +102,8 @@ class Settings:
         self.values: dict[str, Any] = copy.deepcopy(DEFAULTS)
 
     def __getitem__(self, group: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.values[group]
-        return found
+        values: dict[str, Any] = self.values[group]
+        return values
 
     def duration(self, name: str) -> float:
         """Return a duration in simulated seconds."""
@@ -147,7 +147,7 @@ def _overlay(group: str, metros: dict[str, Any], change: object, known: Stock) -
         if plans is None:
             metros.pop(code, None)
             continue
-        if not isinstance(plans, dict) or not all(each is None or _fits(0, each) for each in plans.values()):
+        if not isinstance(plans, dict) or not all(number is None or _fits(0, number) for number in plans.values()):
             problems.append(f"{group}.metros.{code} is not an object of plan slugs and numbers")
             continue
         merged_plans = {**metros.get(code, {}), **plans}
@@ -161,5 +161,5 @@ def _fits(default: object, value: object, *, nullable: bool = False, signed: boo
     if isinstance(default, bool):
         return isinstance(value, bool)
     if isinstance(default, dict):
-        return isinstance(value, dict) and all(_fits(0, each) for each in value.values())
+        return isinstance(value, dict) and all(_fits(0, number) for number in value.values())
     return isinstance(value, int | float) and not isinstance(value, bool) and (-LARGEST if signed else 0) <= value <= LARGEST

@@ -52,7 +52,7 @@ class SpotMarketRequest(Record):
 
 def render_spot_market_request(view: Rendering, request: SpotMarketRequest, include: Include) -> JSON:
     known, store = catalogue(), view.store
-    plan, metros = known.plans[request.plan], [known.metros[each] for each in request.metros]
+    plan, metros = known.plans[request.plan], [known.metros[code] for code in request.metros]
     devices = store[Device].matching("spot_market_request", request.id)
     return {
         "id": request.id,
@@ -61,7 +61,7 @@ def render_spot_market_request(view: Rendering, request: SpotMarketRequest, incl
         "max_bid_price": request.max_bid_price,
         "end_at": request.end_at,
         "metro": None if request.by_facility else metro_part(view, include, metros[0], by_default=True),
-        "facilities": [{"href": f"{view.base}/facilities/{each.facility_id}"} for each in metros] if request.by_facility else None,
+        "facilities": [{"href": f"{view.base}/facilities/{metro.facility_id}"} for metro in metros] if request.by_facility else None,
         "devices": view.parts(include, "devices", devices),
         "plan": plan_part(view, include, plan),
         "project": view.part(include, "project", store[Project][request.project_id]),
@@ -101,7 +101,7 @@ def create_request(call: Call) -> Reply:
             devices_max=largest or 0,
             max_bid_price=bid or 0.0,
             plan=plan.slug,
-            metros=tuple(each.code for each in metros),
+            metros=tuple(metro.code for metro in metros),
             by_facility=is_blank(call.field("metro")),
             end_at=end_at,
             instance_parameters=parameters,
@@ -151,9 +151,15 @@ def meet(world: World, request: SpotMarketRequest) -> None:
             "spot_price_max": request.max_bid_price,
         }
         for number in range(len(present), len(present) + room):
-            one: dict[str, Any] = {**body, **({"hostname": names[number]} if names[number] else {})}
+            device_body: dict[str, Any] = {**body, **({"hostname": names[number]} if names[number] else {})}
             try:
-                order(world, one, world.store[Project][request.project_id], user_id=request.created_by, spot_market_request_id=request.id)
+                order(
+                    world,
+                    device_body,
+                    world.store[Project][request.project_id],
+                    user_id=request.created_by,
+                    spot_market_request_id=request.id,
+                )
             except ApiError as problem:
                 # A valid request became invalid (a deleted key, a reached quota): an event of the project has the reason.
                 record_project_event(world, request.project_id, "spot_market_request.failed", ", ".join(problem.texts))
@@ -162,8 +168,8 @@ def meet(world: World, request: SpotMarketRequest) -> None:
 
 
 def list_requests(call: Call) -> Reply:
-    found = call.world.store[SpotMarketRequest].matching("project", project_of(call).id)
-    return Reply({"spot_market_requests": [call.shown(each) for each in found]})
+    requests = call.world.store[SpotMarketRequest].matching("project", project_of(call).id)
+    return Reply({"spot_market_requests": [call.shown(request) for request in requests]})
 
 
 def show_request(call: Call) -> Reply:

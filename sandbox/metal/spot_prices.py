@@ -12,17 +12,19 @@ from metal_api.core.resource import Resource
 
 def by_metro(call: Call) -> Reply:
     requested = call.values("metro")
-    return _prices(call, {each.code: each.code for each in catalogue().metros.values() if not requested or each.code in requested})
+    return _prices(call, {metro.code: metro.code for metro in catalogue().metros.values() if not requested or metro.code in requested})
 
 
 def by_facility(call: Call) -> Reply:
     requested = call.values("facility")
-    return _prices(call, {each.facility: each.code for each in catalogue().metros.values() if not requested or each.facility in requested})
+    return _prices(
+        call, {metro.facility: metro.code for metro in catalogue().metros.values() if not requested or metro.facility in requested}
+    )
 
 
 def _prices(call: Call, places: dict[str, str]) -> Reply:
     plans = call.values("plan")
-    with_spot = [each.slug for each in catalogue().plans.values() if "spot_market" in each.deployment_types]
+    with_spot = [plan.slug for plan in catalogue().plans.values() if "spot_market" in plan.deployment_types]
     chosen = [slug for slug in with_spot if not plans or slug in plans]
     # A rack has no spot market.
     listed = places if with_spot else {}

@@ -38,8 +38,8 @@ class PastStore(Store):
     @contextmanager
     def _as_of(self, seconds: float) -> Iterator[None]:
         """Restore all tables, inside, to their state ``seconds`` (real) ago. For reads only: no writes and no await inside."""
-        since = time.monotonic() - seconds
-        recent = [each for each in self._past if each[0] > since]
+        moment = time.monotonic() - seconds
+        recent = [change for change in self._past if change[0] > moment]
         undone = [(table, id_, table.set(id_, old)) for _when, table, id_, old in reversed(recent)]
         try:
             yield
@@ -53,4 +53,4 @@ class PastStore(Store):
         now = time.monotonic()
         while self._past and self._past[0][0] < now - self._past_kept:
             self._past.popleft()
-        self._past.extend((now, *each) for each in undo)
+        self._past.extend((now, *change) for change in undo)

@@ -116,7 +116,7 @@ class SandboxWorld(MetalWorld):
             method=requested.method,
             path=requested.target,
             status=answer.status_code,
-            who=requested.caller,
+            caller=requested.caller,
             started=requested.started,
             request_id=requested.request_id,
             fault=answer.fault.id if isinstance(answer, Faulted) else None,

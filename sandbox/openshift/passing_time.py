@@ -19,7 +19,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from sandbox.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Values
 from sandbox.openshift import pki
 from sandbox.openshift.cluster import REQUESTS_OUTLIVED, Cluster, Clusters
 
@@ -50,10 +50,10 @@ def _age(cluster: Cluster, machines: Path, time: timedelta) -> Iterator[Path]:
     signer = cluster.control_plane.node_certificate_signer
     for path in sorted(path for pattern in _CERTIFICATES for path in machines.glob(f"*/{pattern}")):
         content = path.read_bytes()
-        found = _CERTIFICATE.search(content)
-        if found is not None and pki.is_signed_by(found[0], cluster.control_plane.node_certificate_authorities):
-            older = pki.aged(signer, found[0], time)
-            pki.write_file(path, content[: found.start()] + older + content[found.end() :])
+        match = _CERTIFICATE.search(content)
+        if match is not None and pki.is_signed_by(match[0], cluster.control_plane.node_certificate_authorities):
+            older = pki.aged(signer, match[0], time)
+            pki.write_file(path, content[: match.start()] + older + content[match.end() :])
             yield path
 
 
@@ -70,8 +70,8 @@ CALL: Final = Call(
 def calls(clusters: Clusters, machines: Path) -> list[tuple[Call, Endpoint]]:
     """Return the call of the control API."""
 
-    async def pass_time(given: Given, _params: Mapping[str, str]) -> Response:
-        days = given.get("days")
+    async def pass_time(values: Values, _params: Mapping[str, str]) -> Response:
+        days = values.get("days")
         if not days:
             raise ControlError(422, 'give a number of days: {"days": 31}')
         try:

@@ -29,7 +29,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sandbox.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Values
 from sandbox.openshift.installer import catalogue, images
 
 RELEASE_REPOSITORY: Final = "openshift/release-images"
@@ -102,23 +102,23 @@ class Registry:
         if not path:
             return JSONResponse({}, headers=_API)
         repositories = await asyncio.to_thread(self._content)
-        found = repositories.get(repository)
-        if match is None or found is None:
+        content = repositories.get(repository)
+        if match is None or content is None:
             return _error(404, "NAME_UNKNOWN", "repository name not known to registry", {"name": repository})
-        return self._found(found, repository, match["kind"], match["reference"])
+        return self._answer_from(content, repository, match["kind"], match["reference"])
 
-    def _found(self, found: Repository, repository: str, kind: str, reference: str) -> Response:
+    def _answer_from(self, content: Repository, repository: str, kind: str, reference: str) -> Response:
         removed = self._removed.digests if self._removed is not None else frozenset()
         if kind == "tags":
-            tags = sorted(tag for tag, digest in found.tags.items() if digest not in removed)
+            tags = sorted(tag for tag, digest in content.tags.items() if digest not in removed)
             return JSONResponse({"name": repository, "tags": tags}, headers=_API)
         if kind == "blobs":
-            blob = found.blobs.get(reference)
+            blob = content.blobs.get(reference)
             if blob is None:
                 return _error(404, "BLOB_UNKNOWN", "blob unknown to registry", {"digest": reference})
             return Response(blob, media_type="application/octet-stream", headers={**_API, "Docker-Content-Digest": reference})
-        digest = found.tags.get(reference, reference)
-        manifest = found.manifests.get(digest) if digest not in removed else None
+        digest = content.tags.get(reference, reference)
+        manifest = content.manifests.get(digest) if digest not in removed else None
         if manifest is None:
             return _error(404, "MANIFEST_UNKNOWN", "manifest unknown", {"name": repository, "revision": reference})
         headers = {**_API, "Docker-Content-Digest": digest, "ETag": f'"{digest}"'}
@@ -129,9 +129,9 @@ class Registry:
     def _refusal(self, request: Request, repository: str) -> Response | None:
         scheme, _unused, credentials = request.headers.get("authorization", "").partition(" ")
         if self._login is not None:
-            given = _basic(credentials) if scheme.lower() == "basic" else None
+            sent = _basic(credentials) if scheme.lower() == "basic" else None
             expected = ":".join(self._login)
-            if given is not None and hmac.compare_digest(":".join(given).encode(), expected.encode()):
+            if sent is not None and hmac.compare_digest(":".join(sent).encode(), expected.encode()):
                 return None
             return _unauthorized('Basic realm="mirror registry"')
         granted = self._tokens.get(credentials) if scheme.lower() == "bearer" else None
@@ -146,9 +146,9 @@ class Registry:
         login = _basic(credentials) if scheme.lower() == "basic" else None
         if scheme and (login is None or not all(login)):
             return JSONResponse({"errors": [{"code": "UNAUTHORIZED", "message": "Could not find robot with specified username"}]}, 401)
-        asked = [match["repository"] for scope in request.query_params.getlist("scope") if (match := _SCOPE.fullmatch(scope))]
+        requested = [match["repository"] for scope in request.query_params.getlist("scope") if (match := _SCOPE.fullmatch(scope))]
         token = secrets.token_urlsafe(32)
-        self._tokens[token] = frozenset(name for name in asked if login is not None or name in _PUBLIC)
+        self._tokens[token] = frozenset(name for name in requested if login is not None or name in _PUBLIC)
         while len(self._tokens) > _KEPT_TOKENS:
             del self._tokens[next(iter(self._tokens))]
         return JSONResponse({"token": token, "access_token": token, "expires_in": 3600})
@@ -181,23 +181,23 @@ def _error(status: int, code: str, message: str, detail: Mapping[str, str]) -> R
 @cache
 def outside() -> Mapping[str, Repository]:
     """Return the repositories of quay.io."""
-    found: dict[str, Repository] = {}
+    repositories: dict[str, Repository] = {}
     for release in _releases():
         releases = images.release_repository(okd=release.is_okd).removeprefix("quay.io/")
         components = images.component_repository(okd=release.is_okd).removeprefix("quay.io/")
-        _add(found.setdefault(releases, Repository()), release, with_releases=True, with_components=False)
-        _add(found.setdefault(components, Repository()), release, with_releases=False, with_components=True)
-    return found
+        _add(repositories.setdefault(releases, Repository()), release, with_releases=True, with_components=False)
+        _add(repositories.setdefault(components, Repository()), release, with_releases=False, with_components=True)
+    return repositories
 
 
 @cache
 def mirrored() -> Mapping[str, Repository]:
     """Return the repositories of the mirror registry."""
-    found = {RELEASE_REPOSITORY: Repository(), COMPONENT_REPOSITORY: Repository(), CATALOG_REPOSITORY: _catalogs()}
+    repositories = {RELEASE_REPOSITORY: Repository(), COMPONENT_REPOSITORY: Repository(), CATALOG_REPOSITORY: _catalogs()}
     for release in _releases():
-        _add(found[RELEASE_REPOSITORY], release, with_releases=True, with_components=False)
-        _add(found[COMPONENT_REPOSITORY], release, with_releases=False, with_components=True)
-    return found
+        _add(repositories[RELEASE_REPOSITORY], release, with_releases=True, with_components=False)
+        _add(repositories[COMPONENT_REPOSITORY], release, with_releases=False, with_components=True)
+    return repositories
 
 
 def _catalogs() -> Repository:
@@ -265,17 +265,17 @@ RESTORE: Final = Call("POST", "/mirror-registry/restore", "put all removed image
 def calls(removed: Removed) -> list[tuple[Call, Endpoint]]:
     """Return the calls of the control API."""
 
-    async def remove(given: Given, _params: Mapping[str, str]) -> Response:
+    async def remove(values: Values, _params: Mapping[str, str]) -> Response:
         try:
-            release = catalogue.release(given.get("version", catalogue.VERSIONS[-1]), given.get("architecture", "x86_64"))
-            component = given.get("component")
+            release = catalogue.release(values.get("version", catalogue.VERSIONS[-1]), values.get("architecture", "x86_64"))
+            component = values.get("component")
             digest = release.digest if component is None else release.payload.components[component]
         except KeyError as error:
             raise ControlError(404, f"no release has {error}") from error
         removed.set({*removed.digests, digest})
         return JSONResponse({"removed": sorted(removed.digests)})
 
-    async def restore(_given: Given, _params: Mapping[str, str]) -> Response:
+    async def restore(_values: Values, _params: Mapping[str, str]) -> Response:
         removed.set(())
         return JSONResponse({"removed": []})
 

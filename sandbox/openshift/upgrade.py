@@ -14,7 +14,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, Response
 
-from sandbox.control import Call, ControlError, Endpoint, Field, Given
+from sandbox.control import Call, ControlError, Endpoint, Field, Values
 from sandbox.openshift import resources
 from sandbox.openshift.cluster import PASSING_FAILURES, Cluster, Clusters
 from sandbox.openshift.installer import catalogue
@@ -45,9 +45,9 @@ async def upgrade(clusters: Clusters, version: str, domain: str = "") -> Cluster
     try:
         if not cluster.on:
             raise ControlError(409, f"{cluster.assets.domain} is switched off")
-        found = await cluster.api.get(resources.CLUSTER_VERSION)
+        cluster_version = await cluster.api.get(resources.CLUSTER_VERSION)
         settled = {"Available": "True", "Progressing": "False"}
-        if any((condition_of(found or {}, kind) or {}).get("status") != status for kind, status in settled.items()):
+        if any((condition_of(cluster_version or {}, kind) or {}).get("status") != status for kind, status in settled.items()):
             raise ControlError(409, f"{cluster.assets.domain} is being installed or upgraded")
         await cluster.api.patch(resources.CLUSTER_VERSION, {"spec": {"desiredUpdate": {"version": version}}})
     except PASSING_FAILURES as error:
@@ -59,10 +59,10 @@ async def upgrade(clusters: Clusters, version: str, domain: str = "") -> Cluster
 def calls(clusters: Clusters) -> list[tuple[Call, Endpoint]]:
     """Return the call of the control API."""
 
-    async def begin(given: Given, _params: object) -> Response:
-        if "version" not in given:
+    async def begin(values: Values, _params: object) -> Response:
+        if "version" not in values:
             raise ControlError(422, f'give a release: {{"version": "{catalogue.VERSIONS[-1]}"}}')
-        cluster = await upgrade(clusters, given["version"], given.get("cluster", ""))
+        cluster = await upgrade(clusters, values["version"], values.get("cluster", ""))
         return JSONResponse({"cluster": cluster.assets.domain, "version": cluster.version})
 
     return [(CALL, begin)]

@@ -120,15 +120,15 @@ class RunningSandbox:
             self._address = httpx.URL(self.url).netloc.decode()
 
     def _read_exports(self, process: subprocess.Popen[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        exports: dict[str, str] = {}
         assert process.stdout is not None  # noqa: S101  (it is a pipe, three lines above; for the type checker)
         for line in process.stdout:
             if line.startswith("export "):
                 name, value = shlex.split(line)[1].split("=", 1)
-                found[name] = value
+                exports[name] = value
             elif line.strip() == "# ready":
                 threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
-                return found
+                return exports
         code = process.wait()
         last = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:] if self.log.exists() else []
         raise SandboxStartError(f"the sandbox ended with {code} before it was ready:\n" + "\n".join(last))
@@ -171,9 +171,9 @@ class RunningSandbox:
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
-    def journal(self, since: float = 0) -> list[dict[str, Any]]:
+    def journal(self, earliest: float = 0) -> list[dict[str, Any]]:
         """Return the requests since the start, the last ``forget`` or that time: ``time``, ``method``, ``path``, ``status``, ``who``."""
-        answer = self.call("GET", "journal", params={"since": since})
+        answer = self.call("GET", "journal", params={"since": earliest})
         requests: list[dict[str, Any]] = answer["journal"]
         return requests
 
@@ -183,12 +183,12 @@ class RunningSandbox:
 
     def inventory(self) -> dict[str, Any]:
         """Return all billed objects."""
-        found: dict[str, Any] = self.call("GET", "inventory")
-        return found
+        inventory: dict[str, Any] = self.call("GET", "inventory")
+        return inventory
 
     def inventory_is_empty(self) -> bool:
         """Return whether there are no billed objects."""
-        return not any(found for found in self.inventory().values() if isinstance(found, list | dict))
+        return not any(objects for objects in self.inventory().values() if isinstance(objects, list | dict))
 
 
 def _drain(stream: Any) -> None:

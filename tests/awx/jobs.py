@@ -275,7 +275,7 @@ class Running:
             artifacts = _artifacts(self.private)
         finally:
             shutil.rmtree(self.private, ignore_errors=True)
-        requests = self.sandbox.journal(since=self.began)
+        requests = self.sandbox.journal(earliest=self.began)
         text = ESCAPES.sub("", output).replace("\r", "")
         return Job(self.process.returncode, text, time.time() - self.began, requests, self.private, artifacts)
 

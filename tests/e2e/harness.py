@@ -331,7 +331,7 @@ class User:
             self._kill(process)
         took = time.monotonic() - started
         planned = None if kill or after or seen or read else self._plan()
-        return Run(code, "\n".join(lines), took, self.sandbox.journal(since=began), tuple(headings), began, cut.is_set(), planned)
+        return Run(code, "\n".join(lines), took, self.sandbox.journal(earliest=began), tuple(headings), began, cut.is_set(), planned)
 
     @property
     def _plan_file(self) -> Path:

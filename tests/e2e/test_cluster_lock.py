@@ -122,7 +122,7 @@ def test_destroy_and_install_refuse_to_run_during_an_install(user: User, other: 
     assert refused.code != 0
     assert f"Another run writes to {NAME}: install.yml of " in said
     assert f"openshift_unlock={lock['id']}" in said
-    writes = [each for each in user.sandbox.journal(since=since) if each["method"] == "DELETE"]
+    writes = [each for each in user.sandbox.journal(earliest=since) if each["method"] == "DELETE"]
     assert writes == []
     user.sandbox.call("DELETE", "faults")
     thread.join()

@@ -181,7 +181,7 @@ class CloudSystem:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=[each.fileno() for each in sockets.values()],
+            pass_fds=[listener.fileno() for listener in sockets.values()],
         )
         lines: list[str] = []
         report = None
@@ -195,8 +195,8 @@ class CloudSystem:
                 lines = [*lines[-9:], text]
             await process.wait()
         finally:
-            for each in sockets.values():
-                each.close()
+            for sock in sockets.values():
+                sock.close()
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.terminate()
@@ -228,8 +228,8 @@ class CloudSystem:
         lines = re.sub(
             r"^(defaults\b.*)$", rf"\1\n  source {self._host.hardware.address}", config.read_text(encoding="utf-8"), flags=re.MULTILINE
         )
-        for port, each in sockets.items():
-            lines = lines.replace(f'bind "${{LB_ADDRESS}}:{port}"', f"bind fd@{each.fileno()}")
+        for port, sock in sockets.items():
+            lines = lines.replace(f'bind "${{LB_ADDRESS}}:{port}"', f"bind fd@{sock.fileno()}")
         copy.write_text(lines, encoding="utf-8")
         return copy
 

@@ -82,8 +82,13 @@ class Artefact:
 
 def is_kernel(data: bytes) -> bool:
     """Something the firmware would start: a kernel of the mirror, or a real one (bzImage, EFI, arm64 Image)."""
-    found = Artefact.of(data)
-    return (found is not None and found.kind == "kernel") or data[0x202:0x206] == b"HdrS" or data[:2] == b"MZ" or data[56:60] == b"ARM\x64"
+    artefact = Artefact.of(data)
+    return (
+        (artefact is not None and artefact.kind == "kernel")
+        or data[0x202:0x206] == b"HdrS"
+        or data[:2] == b"MZ"
+        or data[56:60] == b"ARM\x64"
+    )
 
 
 class Arguments:
@@ -94,28 +99,28 @@ class Arguments:
         self._pairs = [(key, value if equals else None) for key, equals, value in (word.partition("=") for word in text.split())]
 
     def __contains__(self, key: str) -> bool:
-        return any(found == key for found, _unused in self._pairs)
+        return any(name == key for name, _unused in self._pairs)
 
     def get(self, key: str) -> str | None:
         """The last value, as dracut's getarg gives; ``None`` without one."""
-        return next((value for found, value in reversed(self._pairs) if found == key and value), None)
+        return next((value for name, value in reversed(self._pairs) if name == key and value), None)
 
     def all(self, key: str) -> list[str]:
-        return [value for found, value in self._pairs if found == key and value]
+        return [value for name, value in self._pairs if name == key and value]
 
     def remarks(self) -> list[str]:
         """Return remarks about arguments without effect."""
-        said = []
+        remarks = []
         for key, _unused in self._pairs:
             if key in NO_EFFECT:
-                said.append(f"kernel argument {key} {NO_EFFECT[key]}: it does nothing")
+                remarks.append(f"kernel argument {key} {NO_EFFECT[key]}: it does nothing")
             elif key.startswith("coreos.inst.") and key not in KNOWN_INSTALL_ARGUMENTS:
-                said.append(f"kernel argument {key} is not one of coreos-installer's: it does nothing")
+                remarks.append(f"kernel argument {key} is not one of coreos-installer's: it does nothing")
         if self.get("coreos.inst.ignition_url") == "skip":
-            said.append("coreos.inst.ignition_url=skip is an old value: it is ignored")
+            remarks.append("coreos.inst.ignition_url=skip is an old value: it is ignored")
         if self.get("ignition.config.url") and not self.ignition_runs:
-            said.append("ignition.config.url does nothing without ignition.firstboot and ignition.platform.id")
-        return said
+            remarks.append("ignition.config.url does nothing without ignition.firstboot and ignition.platform.id")
+        return remarks
 
     @property
     def ignition_runs(self) -> bool:
@@ -200,14 +205,14 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
     chooses a drive: by the rule in a JSON file that the script names (``disks.choose``), without one the smallest. Raises
     :class:`NoDisk` when there is none like that.
     """
-    found = Preparation()
+    preparation = Preparation()
     names = [drive.name for drive in host.hardware.drives]
     for disk in (config.get("storage") or {}).get("disks") or []:
         if disk.get("wipeTable"):
             device = disks.resolve(host, str(disk.get("device", "")))
             if device is None:
                 raise IgnitionError(f"disks: create partitions: device {disk.get('device')!r} not found")
-            found.wiped.append(device)
+            preparation.wiped.append(device)
     for unit in (config.get("systemd") or {}).get("units") or []:
         body = str(unit.get("contents") or "")
         text = body + "".join(content.decode("utf-8", "replace") for path, content in files.items() if path in body)
@@ -216,24 +221,24 @@ def preparation_of(config: Config, files: dict[str, bytes], host: Host) -> Prepa
         if not (acts or chooses):
             continue
         if not unit.get("enabled"):
-            found.remarks.append(f"unit {unit.get('name')} is not enabled: it does nothing")
+            preparation.remarks.append(f"unit {unit.get('name')} is not enabled: it does nothing")
             continue
         if not re.search(r"^Before=.*coreos-installer", body, re.MULTILINE):
-            found.remarks.append(f"unit {unit.get('name')} has no Before=coreos-installer.service: it may run too late, here it does")
+            preparation.remarks.append(f"unit {unit.get('name')} has no Before=coreos-installer.service: it may run too late, here it does")
             continue
         if acts:
             listed = re.search(r"lsblk|/sys/block|/sys/class/block|/dev/disk/by-", text)
             wiped = names if listed else [name for name in names if re.search(re.escape(name) + r"\b", text)]
-            found.wiped += wiped
-            found.remarks.append(f"unit {unit.get('name')} read as: wipes {', '.join(wiped) or 'nothing'}")
+            preparation.wiped += wiped
+            preparation.remarks.append(f"unit {unit.get('name')} read as: wipes {', '.join(wiped) or 'nothing'}")
         if chooses:
             rule = _rule(text, files)
             try:
-                found.chosen = disks.choose(host, rule)
+                preparation.chosen = disks.choose(host, rule)
             except disks.NoDiskError as error:
                 raise NoDisk(str(error), metadata_url=rule.get("metadata", "") if "phone_home_url" in text else "") from None
-            found.remarks.append(f"unit {unit.get('name')} read as: installs to {found.chosen}")
-    return found
+            preparation.remarks.append(f"unit {unit.get('name')} read as: installs to {preparation.chosen}")
+    return preparation
 
 
 def _rule(script: str, files: dict[str, bytes]) -> dict[str, Any]:
@@ -316,10 +321,10 @@ class LiveSystem:
         host.console(f"Linux version {kernel.build} ({kernel.architecture})")
         host.console(f"Command line: {self._arguments.text}")
         pairs = [(image, Artefact.of(image["header"].encode("latin-1"))) for image in self._others]
-        found = [(image, artefact) for image, artefact in pairs if artefact is not None and artefact.kind == "initramfs"]
-        if not found:
+        candidates = [(image, artefact) for image, artefact in pairs if artefact is not None and artefact.kind == "initramfs"]
+        if not candidates:
             raise self._panic("Kernel panic - not syncing: VFS: Unable to mount root fs (no initramfs was loaded)")
-        image, initramfs = found[0]
+        image, initramfs = candidates[0]
         if host.uefi and image["name"] not in self._arguments.all("initrd"):
             raise self._panic(
                 "Kernel panic - not syncing: VFS: Unable to mount root fs "
@@ -453,7 +458,9 @@ class LiveSystem:
     def _serial_after(self, plan: Plan) -> bool:
         """Return whether the installed system uses the serial console: by its platform, or by its kernel arguments."""
         consoles = plan.consoles + [karg.removeprefix("console=") for karg in plan.kargs if karg.startswith("console=")]
-        return plan.platform in ("packet", "equinixmetal") or any(each.split(",")[0] == self._host.serial_console for each in consoles)
+        return plan.platform in ("packet", "equinixmetal") or any(
+            console.split(",")[0] == self._host.serial_console for console in consoles
+        )
 
     async def _embedded(self, plan: Plan) -> bytes | None:
         """The config to put on the disk, if one was named."""

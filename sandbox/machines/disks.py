@@ -95,11 +95,11 @@ def choose(host: Host, rule: Mapping[str, Any]) -> str:
     device = str(rule.get("device") or "smallest")
     order, _space, kind = device.partition(" ")
     if device.startswith("/"):
-        found = [disk for disk in disks_of(host) if device in disk.links]
+        matching = [disk for disk in disks_of(host) if device in disk.links]
     else:
-        found = [disk for disk in disks_of(host) if disk.fits(rule.get("hints") or {}) and kind in {"", disk.kind}]
-    if not found:
+        matching = [disk for disk in disks_of(host) if disk.fits(rule.get("hints") or {}) and kind in {"", disk.kind}]
+    if not matching:
         there = ", ".join(map(str, disks_of(host))) or "no disk at all"
         raise NoDiskError(f"no disk fits {device} with hints {rule.get('hints') or {}}, nothing is installed; there are: {there}")
     sign = -1 if order == "largest" else 1
-    return min(found, key=lambda disk: (sign * disk.drive.size_gb, len(disk.drive.name), disk.drive.name)).drive.name
+    return min(matching, key=lambda disk: (sign * disk.drive.size_gb, len(disk.drive.name), disk.drive.name)).drive.name

@@ -64,4 +64,4 @@ async def _has_neighbors(host: Host, metadata_url: str) -> bool:
         response = await host.http.request("GET", metadata_url)
     except httpx.TransportError:
         return False
-    return response.is_success and any(each["address_family"] == 4 for each in response.json().get("bgp_neighbors") or [])
+    return response.is_success and any(neighbor["address_family"] == 4 for neighbor in response.json().get("bgp_neighbors") or [])

@@ -78,11 +78,11 @@ class Settings:
         if not set(units) >= UNITS or PROGRAM not in files or CONF not in files:
             return None
         values = dict(re.findall(r'^(\w+)="(.*)"$', files[CONF].decode(), re.MULTILINE))
-        ports = (each.strip().partition("-") for each in values["TCP_PORTS"].split(","))
-        sources = (ipaddress.ip_network(each) for each in values["SOURCES"].split())
+        ports = (text.strip().partition("-") for text in values["TCP_PORTS"].split(","))
+        sources = (ipaddress.ip_network(source) for source in values["SOURCES"].split())
         return cls(
             values["NODES_RECORD"],
-            tuple(each for each in sources if isinstance(each, Network)),
+            tuple(source for source in sources if isinstance(source, Network)),
             tuple(range(int(first), int(last or first) + 1) for first, _unused, last in ports),
         )
 
@@ -107,12 +107,12 @@ class Firewall:
 
     def guard(self, *sockets: socket.socket) -> None:
         """Apply the rules to sockets that listen for the machine, now and with each change, until they are closed."""
-        self._guarded = [each for each in self._guarded if each.fileno() >= 0]
-        guarded = {each.fileno() for each in self._guarded}
-        for each in sockets:
-            if each.fileno() not in guarded and self.closes(each.getsockname()[1]):
-                self._guarded.append(each)
-                _filter(each, self._accepted)
+        self._guarded = [entry for entry in self._guarded if entry.fileno() >= 0]
+        guarded = {entry.fileno() for entry in self._guarded}
+        for sock in sockets:
+            if sock.fileno() not in guarded and self.closes(sock.getsockname()[1]):
+                self._guarded.append(sock)
+                _filter(sock, self._accepted)
 
     @contextlib.asynccontextmanager
     async def following(self) -> AsyncIterator[None]:
@@ -143,15 +143,15 @@ class Firewall:
         if state != saved:
             self._saved.write_text(json.dumps(state), encoding="utf-8")
         # Machines of the sandbox listen on IPv4 alone, whatever IPv6 addresses they have.
-        sources = [Network(each) for each in {*nodes, *own} if ":" not in each]
+        sources = [Network(address) for address in {*nodes, *own} if ":" not in address]
         self._accept((*sources, *self._settings.sources) if listed else None)
         return len(nodes)
 
     def _read(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {"nodes": [], "own": []}
+        state: dict[str, list[str]] = {"nodes": [], "own": []}
         if self._saved.exists():
-            found |= json.loads(self._saved.read_text(encoding="utf-8"))
-        return found
+            state |= json.loads(self._saved.read_text(encoding="utf-8"))
+        return state
 
     def _accept(self, networks: Iterable[Network] | None) -> None:
         accepted = None if networks is None else tuple(ipaddress.collapse_addresses(networks))
@@ -165,9 +165,9 @@ class Firewall:
                 else f"node-firewall: ports of nodes accept the addresses of {record}"
             )
         self._accepted = accepted
-        self._guarded = [each for each in self._guarded if each.fileno() >= 0]
-        for each in self._guarded:
-            _filter(each, accepted)
+        self._guarded = [entry for entry in self._guarded if entry.fileno() >= 0]
+        for sock in self._guarded:
+            _filter(sock, accepted)
 
 
 def _filter(sock: socket.socket, accepted: Iterable[Network] | None) -> None:

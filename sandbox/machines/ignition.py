@@ -245,9 +245,9 @@ def _verify(content: bytes, verification: str, url: str) -> None:
     function, _unused, expected = verification.partition("-")
     if function not in {"sha512", "sha256"}:
         raise IgnitionError(f"unsupported hash function {function!r}")
-    found = hashlib.new(function, content).hexdigest()
-    if found != expected.lower():
-        raise IgnitionError(f"hash verification failed for {url}: expected {expected} but got {found}")
+    digest = hashlib.new(function, content).hexdigest()
+    if digest != expected.lower():
+        raise IgnitionError(f"hash verification failed for {url}: expected {expected} but got {digest}")
 
 
 def _shown(url: str) -> str:

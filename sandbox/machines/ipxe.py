@@ -260,8 +260,8 @@ class Interpreter:
     # -- commands: what the scripts of installations use, and refusals for the rest
 
     async def do_echo(self, argv: list[str]) -> None:
-        _unused, rest = _options(argv, flags=("-n",), least=0)
-        self.say(" ".join(rest))
+        _unused, words = _options(argv, flags=("-n",), least=0)
+        self.say(" ".join(words))
 
     async def do_set(self, argv: list[str]) -> None:
         _unused, (name, *value) = _options(argv, least=1)
@@ -281,9 +281,9 @@ class Interpreter:
         self.say(f"{name} = {self._setting(name)}")
 
     async def do_inc(self, argv: list[str]) -> None:
-        _unused, (name, *by) = _options(argv, least=1, most=2)
+        _unused, (name, *amount) = _options(argv, least=1, most=2)
         try:
-            self.settings[_canonical(name)] = str(int(self._setting(name) or "0", 0) + int(by[0] if by else "1", 0))
+            self.settings[_canonical(name)] = str(int(self._setting(name) or "0", 0) + int(amount[0] if amount else "1", 0))
         except ValueError:
             raise CommandError("Invalid argument") from None
 
@@ -293,8 +293,8 @@ class Interpreter:
             raise CommandError("No such file or directory")
 
     async def do_iseq(self, argv: list[str]) -> None:
-        _unused, (one, other) = _options(argv, least=2, most=2)
-        if one != other:
+        _unused, (value, other) = _options(argv, least=2, most=2)
+        if value != other:
             raise CommandError("Result too large")
 
     async def do_sleep(self, argv: list[str]) -> None:
@@ -306,8 +306,8 @@ class Interpreter:
     async def do_goto(self, argv: list[str]) -> None:
         _switches, (label,) = _options(argv, least=1, most=1)
         script = self._scripts[-1]
-        for number, (found, _unused) in enumerate(script.lines):
-            if found == label:
+        for number, (name, _unused) in enumerate(script.lines):
+            if name == label:
                 script.at, script.jumped = number, True
                 # A loop that waits for the network is right in a script; here it must not take the processor.
                 self._jumps += 1
@@ -511,21 +511,21 @@ def _options(
 ) -> tuple[dict[str, str], list[str]]:
     """Options before the arguments, as iPXE's getopt reads them; the wrong number of arguments is an error."""
     options: dict[str, str] = {}
-    rest = argv[1:]
-    while rest and rest[0].startswith("-") and len(rest[0]) > 1:
-        option = rest.pop(0)
+    arguments = argv[1:]
+    while arguments and arguments[0].startswith("-") and len(arguments[0]) > 1:
+        option = arguments.pop(0)
         if option == "--":
             break
         name, equals, value = option.partition("=")
         if name in flags:
             options[name] = "yes"
-        elif name in values and (equals or rest):
-            options[name] = value if equals else rest.pop(0)
+        elif name in values and (equals or arguments):
+            options[name] = value if equals else arguments.pop(0)
         else:
             raise CommandError(f"Invalid argument ({argv[0]}: unrecognised option {option})")
-    if len(rest) < least or (most is not None and len(rest) > most):
-        raise CommandError(f"Invalid argument (usage of {argv[0]}: {len(rest)} arguments given)")
-    return options, rest
+    if len(arguments) < least or (most is not None and len(arguments) > most):
+        raise CommandError(f"Invalid argument (usage of {argv[0]}: {len(arguments)} arguments given)")
+    return options, arguments
 
 
 def _canonical(name: str) -> str:

@@ -44,7 +44,7 @@ class Outside:
     def has(self, host: str) -> bool:
         """Return whether a name is outside."""
         name = host.lower().rstrip(".")
-        return any(name == each or name.endswith(f".{each}") for each in NAMES)
+        return any(name == domain or name.endswith(f".{domain}") for domain in NAMES)
 
     async def get(  # noqa: PLR0913, PLR0917 - the parts of an HTTP request, and where it begins
         self,
@@ -107,10 +107,10 @@ class _From(httpcore.AnyIOBackend):
 
 
 async def _address(source: Source, host: str) -> str:
-    found = await source.resolve(host)
-    if not found:
+    addresses = await source.resolve(host)
+    if not addresses:
         raise httpx.ConnectError(f"dial tcp: lookup {host}: no such host")
-    return found[0]
+    return addresses[0]
 
 
 def _reason(error: Exception) -> str:

@@ -291,13 +291,13 @@ class Life:
     async def _disk(self, network: str) -> None:
         """Boot from the first drive with a boot loader. ``network``: why network boot was not possible."""
         host = self._host
-        found = host.bootable()
-        if found is None:
+        disk = host.bootable()
+        if disk is None:
             host.console("No bootable device found. Press any key to reboot.")
             raise Hung(
                 f"no bootable device{': ' + network if network else ': network boot is not allowed any more and all drives are blank'}"
             )
-        drive, content = found
+        drive, content = disk
         if content["system"] == "rhcos":
             await InstalledSystem(host, drive, content, self._factory).run()
         else:

@@ -142,8 +142,8 @@ def assemble(folder: Path) -> None:
     limit_times(live)
     make_rootfs(out / "rootfs.img", live, folder)
     step("done")
-    for each in sorted(out.iterdir()):
-        print(f"SIZE {each.name} {each.stat().st_size >> 20} MiB", file=sys.stderr)
+    for path in sorted(out.iterdir()):
+        print(f"SIZE {path.name} {path.stat().st_size >> 20} MiB", file=sys.stderr)
 
 
 def make_initramfs(target: Path, version: str) -> None:
@@ -157,12 +157,12 @@ def make_initramfs(target: Path, version: str) -> None:
 def copy_tree(stage: Path, folder: Path) -> None:
     """Copy the tree without ``folder`` by hard links; the folders of file systems of the kernel are empty in it."""
     stage.mkdir()
-    for each in sorted(Path("/").iterdir()):
-        if each.name in {"proc", "sys", "dev", "run", "tmp"}:
-            (stage / each.name).mkdir()
-            (stage / each.name).chmod(0o1777 if each.name == "tmp" else 0o755)
-        elif each != Path(*folder.parts[:2]):
-            run("cp", "--archive", "--link", str(each), str(stage))
+    for path in sorted(Path("/").iterdir()):
+        if path.name in {"proc", "sys", "dev", "run", "tmp"}:
+            (stage / path.name).mkdir()
+            (stage / path.name).chmod(0o1777 if path.name == "tmp" else 0o755)
+        elif path != Path(*folder.parts[:2]):
+            run("cp", "--archive", "--link", str(path), str(stage))
 
 
 def make_unconfigured(stage: Path) -> None:
@@ -205,11 +205,11 @@ def make_stage(stage: Path, folder: Path) -> None:
 def remove(tree: Path, patterns: Sequence[str]) -> None:
     """Remove what matches a pattern, relative to ``tree``."""
     for pattern in patterns:
-        for each in list(tree.glob(pattern)):
-            if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each)
+        for path in list(tree.glob(pattern)):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
             else:
-                each.unlink()
+                path.unlink()
 
 
 def replace(path: Path, text: str) -> None:
@@ -291,7 +291,7 @@ def make_disk(disk: Path, stage: Path, folder: Path, version: str) -> None:
     limit_times(boot)
     sources = {"EFI-SYSTEM": efi}
     for label, tree in (("boot", boot), ("root", stage)):
-        partition = next(each for each in table if each.label == label)
+        partition = next(entry for entry in table if entry.label == label)
         sources[label] = folder / f"{label}.ext4"
         _sized(sources[label], partition.sectors * grub.SECTOR)
         # GRUB 2.06 cannot read file systems with a checksum seed.

@@ -297,8 +297,8 @@ def debian_mirrors() -> list[str]:
 def mirror_lines(listed: str) -> list[str]:
     """Return the lines for component main of the release, its updates and its security updates, without repetitions."""
     suites = {SUITE, f"{SUITE}-updates", f"{SUITE}-security"}
-    found = dict.fromkeys(line for line in listed.splitlines() if line.split()[2:] in [[suite, "main"] for suite in suites])
-    return list(found) if any(line.split()[2] == SUITE for line in found) else []
+    lines = dict.fromkeys(line for line in listed.splitlines() if line.split()[2:] in [[suite, "main"] for suite in suites])
+    return list(lines) if any(line.split()[2] == SUITE for line in lines) else []
 
 
 def check_programs(programs: Mapping[str, str]) -> None:
@@ -369,15 +369,15 @@ def ensure_installer(console: Console) -> Installer:
             folder=Path(temporary),
             environment=environment,
         )
-        found = sorted(sources_of_cargo.glob(f"registry/src/*/{INSTALLER}-{INSTALLER_VERSION}"))
-        if not found:
+        crates = sorted(sources_of_cargo.glob(f"registry/src/*/{INSTALLER}-{INSTALLER_VERSION}"))
+        if not crates:
             raise ImageError(
                 f"Cargo kept no source of {INSTALLER} {INSTALLER_VERSION} in its folder registry/src: its units cannot be installed"
             )
         done = Path(temporary) / "done"
         done.mkdir()
         for name in ("systemd", "scripts"):
-            shutil.copytree(found[0] / name, done / "crate" / name)
+            shutil.copytree(crates[0] / name, done / "crate" / name)
         run_step(
             console, f"stripping {INSTALLER}", ["strip", "-o", str(done / INSTALLER), str(made / "bin" / INSTALLER)], folder=Path(temporary)
         )
@@ -398,14 +398,14 @@ def cargo_environment() -> dict[str, str]:
     """Return ``CARGO`` and, for Debian's newer toolchain, ``RUSTC``. Raises :class:`ImageError` without a Cargo that is new enough."""
     tried = []
     for cargo, rustc in (("cargo", ""), ("cargo-web", "rustc-web")):
-        if (found := shutil.which(cargo)) is None:
+        if (program := shutil.which(cargo)) is None:
             tried.append(f"no {cargo} on PATH")
             continue
-        shown = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
+        shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
         version = cargo_version(shown.stdout)
         if version >= OLDEST_CARGO:
-            return {"CARGO": found} | ({"RUSTC": rustc} if rustc else {})
-        tried.append(f"{found} is {'.'.join(map(str, version)) or 'of unknown version'}")
+            return {"CARGO": program} | ({"RUSTC": rustc} if rustc else {})
+        tried.append(f"{program} is {'.'.join(map(str, version)) or 'of unknown version'}")
     required = ".".join(map(str, OLDEST_CARGO))
     raise ImageError(
         f"{INSTALLER} cannot be built: it requires Cargo {required} or newer ({'; '.join(tried)}). "
@@ -415,8 +415,8 @@ def cargo_environment() -> dict[str, str]:
 
 def cargo_version(shown: str) -> tuple[int, ...]:
     """Return major and minor version of the output of ``cargo --version``; empty if there is none."""
-    found = re.match(r"cargo (\d+)\.(\d+)", shown)
-    return (int(found[1]), int(found[2])) if found else ()
+    match = re.match(r"cargo (\d+)\.(\d+)", shown)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 def main() -> int:

@@ -72,12 +72,12 @@ def disk_bytes(table: Sequence[Partition]) -> int:
 def sgdisk_arguments(table: Iterable[Partition]) -> list[str]:
     """Return the arguments of sgdisk that create the partitions on an empty disk."""
     arguments = ["--clear", "--set-alignment=1", "--disk-guid=00000000-0000-4000-a000-000000000000"]
-    for number, each in enumerate(table, 1):
+    for number, partition in enumerate(table, 1):
         arguments += [
-            f"--new={number}:{each.first}:{each.first + each.sectors - 1}",
-            f"--typecode={number}:{each.kind}",
-            f"--change-name={number}:{each.label}",
-            f"--partition-guid={number}:{each.guid}",
+            f"--new={number}:{partition.first}:{partition.first + partition.sectors - 1}",
+            f"--typecode={number}:{partition.kind}",
+            f"--change-name={number}:{partition.label}",
+            f"--partition-guid={number}:{partition.guid}",
         ]
     return arguments
 
@@ -110,14 +110,14 @@ def dependencies(moddep: str, module: str) -> set[str]:
     }
     if module not in direct:
         raise BootLoaderError(f"GRUB has no module {module}")
-    found: set[str] = set()
+    modules: set[str] = set()
     pending = list(direct[module])
     while pending:
         name = pending.pop()
-        if name not in found:
-            found.add(name)
+        if name not in modules:
+            modules.add(name)
             pending += direct.get(name, [])
-    return found
+    return modules
 
 
 def bls_entry(title: str, version: str, options: Sequence[str]) -> str:

@@ -49,9 +49,9 @@ class QemuDriver(AbstractSystemsDriver):  # type: ignore[misc]
 
     def machine(self, identity: str) -> Machine:
         """Return the machine with this UUID; a name is redirected to the UUID, as sushy-tools has it."""
-        found = self._machines.get(identity)
-        if found is not None:
-            return found
+        known = self._machines.get(identity)
+        if known is not None:
+            return known
         for machine in self._machines.values():
             if machine.made_of.name == identity:
                 raise error.AliasAccessError(machine.made_of.uuid)

@@ -306,10 +306,10 @@ def _search_path() -> str:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path=_search_path())
-    if found is None:
+    path = shutil.which(name, path=_search_path())
+    if path is None:
         raise RackError(f"there is no {name}. Install the package: apt-get install {_PACKAGES[name]}")
-    return found
+    return path
 
 
 def _launch(command: list[str], log: int, handles: list[int]) -> subprocess.Popen[bytes]:

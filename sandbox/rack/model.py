@@ -98,7 +98,7 @@ class RackConfig:
         """Read the file of ``--config``. Raises :class:`RackError`."""
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            machines = tuple(RackMachine(**{**each, "macs": tuple(each["macs"])}) for each in content.pop("machines"))
+            machines = tuple(RackMachine(**{**entry, "macs": tuple(entry["macs"])}) for entry in content.pop("machines"))
             config = cls(folder=Path(content.pop("folder")), machines=machines, **content)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise RackError(f"cannot read the rack in {path}: {error}") from None
@@ -113,17 +113,17 @@ def firmware_of_machines(text: str) -> tuple[Firmware, ...]:
     if text == "simulated":
         return ()
     kind, colon, words = text.partition(":")
-    found: list[Firmware] = []
+    firmware: list[Firmware] = []
     for word in words.split(",") if colon else ["bios"]:
         if kind != "qemu" or word not in {"bios", "uefi"}:
             raise ValueError(f"{text!r} is neither simulated nor qemu, nor a list of firmware such as qemu:bios,uefi")
-        found.append("uefi" if word == "uefi" else "bios")
-    if len(found) > MOST_MACHINES:
-        raise ValueError(f"{text!r} has {len(found)} machines, more than {MOST_MACHINES}")
-    return tuple(found)
+        firmware.append("uefi" if word == "uefi" else "bios")
+    if len(firmware) > MOST_MACHINES:
+        raise ValueError(f"{text!r} has {len(firmware)} machines, more than {MOST_MACHINES}")
+    return tuple(firmware)
 
 
-def _check_distinct(what: str, values: Sequence[str]) -> None:
+def _check_distinct(label: str, values: Sequence[str]) -> None:
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:
-        raise RackError(f"two machines with the same {what}: {', '.join(twice)}")
+        raise RackError(f"two machines with the same {label}: {', '.join(twice)}")

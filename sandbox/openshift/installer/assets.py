@@ -130,7 +130,7 @@ class Assets:
     def _pairs(self, specs: Mapping[str, certificates.CertificateSpec]) -> dict[str, KeyPair]:
         held = _decoded(self._state.get(_TLS, {}))
         have = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
-        missing = {name: what for name, what in specs.items() if name not in have}
+        missing = {name: spec for name, spec in specs.items() if name not in have}
         if missing:
             have |= certificates.generate(missing, have)
             held |= {f"{name}.crt": pair.certificate for name, pair in have.items()}
@@ -168,12 +168,12 @@ class Assets:
         pairs = self._pairs(certificates.specs_for_manifests(config.cluster_domain))
         if config.compute_replicas == 0:
             self._log.warning("Making control-plane schedulable by setting MastersSchedulable to true for Scheduler cluster settings")
-        for what, name in (("MCS CA cert", "root-ca"), ("MCS TLS cert", "machine-config-server")):
+        for label, name in (("MCS CA cert", "root-ca"), ("MCS TLS cert", "machine-config-server")):
             certificate, _key = pairs[name].loaded
-            until, since = (
+            not_after, not_before = (
                 moment.strftime("%Y-%m-%dT%H:%M:%SZ") for moment in (certificate.not_valid_after_utc, certificate.not_valid_before_utc)
             )
-            self._log.info(f"Successfully populated {what} information: root-ca {until} {since}")
+            self._log.info(f"Successfully populated {label} information: root-ca {not_after} {not_before}")
         made = manifests.manifests(
             config,
             self._identity(config),

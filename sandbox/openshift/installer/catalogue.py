@@ -118,8 +118,8 @@ def release(version: str, architecture: str) -> Release:
 
 def of_image(digest: str) -> Release | None:
     """Return the release whose release image has a digest, ``sha256:<hex>``; None if no release of the mirror has it."""
-    found = ((version, architecture) for version in _RELEASES for architecture in (*ARCHITECTURES, MULTI))
-    for version, architecture in (*found, *((version, "x86_64") for version in _OKD)):
+    releases = ((version, architecture) for version in _RELEASES for architecture in (*ARCHITECTURES, MULTI))
+    for version, architecture in (*releases, *((version, "x86_64") for version in _OKD)):
         candidate = release(version, architecture)
         if candidate.digest == digest:
             return candidate
@@ -138,13 +138,13 @@ def is_newer(version: str, than: str) -> bool:
 
 def aliases() -> dict[str, str]:
     """Return the alias directories of the mirror (``stable``, ``latest-4.20`` ...) and the version each shows now."""
-    found: dict[str, str] = {}
+    directories: dict[str, str] = {}
     for version in VERSIONS:  # oldest first: the newest wins the names without a minor
         minor = version.rpartition(".")[0]
         for channel in ("stable", "latest", "fast", "candidate"):
-            found[f"{channel}-{minor}"] = version
-            found[channel] = version
-    return found
+            directories[f"{channel}-{minor}"] = version
+            directories[channel] = version
+    return directories
 
 
 # --- RHCOS artefacts -----------------------------------------------------------------------------------------------------

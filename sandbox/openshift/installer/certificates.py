@@ -172,10 +172,10 @@ def generate(specs: Mapping[str, CertificateSpec], signers: Mapping[str, KeyPair
     """
     not_before = (now or datetime.now(UTC)).replace(microsecond=0)
     made: dict[str, KeyPair] = {}
-    for name, what in specs.items():
+    for name, spec in specs.items():
         key = rsa.generate_private_key(65537, 2048)
-        signer = None if not what.signer else (made.get(what.signer) or signers[what.signer]).loaded
-        certificate = _certificate(what, key, signer, not_before)
+        signer = None if not spec.signer else (made.get(spec.signer) or signers[spec.signer]).loaded
+        certificate = _certificate(spec, key, signer, not_before)
         made[name] = KeyPair(certificate.public_bytes(serialization.Encoding.PEM), private_pem(key))
     return made
 
@@ -212,15 +212,15 @@ def tls_files(pairs: Mapping[str, KeyPair]) -> dict[str, bytes]:
 
 
 def _certificate(
-    what: CertificateSpec, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
+    spec: CertificateSpec, key: rsa.RSAPrivateKey, signer: tuple[x509.Certificate, rsa.RSAPrivateKey] | None, not_before: datetime
 ) -> x509.Certificate:
-    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in what.organization]
-    if what.organizational_unit:
-        attributes.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, what.organizational_unit))
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, value) for value in spec.organization]
+    if spec.organizational_unit:
+        attributes.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, spec.organizational_unit))
     with warnings.catch_warnings():
         # The name of a service account is longer than the 64 characters of X.520; Go takes it.
         warnings.simplefilter("ignore", UserWarning)
-        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, what.common_name, _validate=False))
+        attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, spec.common_name, _validate=False))
     subject = x509.Name(attributes)
     issuer_certificate, issuer_key = signer or (None, key)
     issuer_public = issuer_key.public_key()
@@ -232,7 +232,7 @@ def _certificate(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(not_before)
-        .not_valid_after(not_before + what.lifetime)
+        .not_valid_after(not_before + spec.lifetime)
         .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
         .add_extension(
             x509.KeyUsage(
@@ -251,10 +251,10 @@ def _certificate(
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_public), critical=False)
     )
-    if what.usage:
-        builder = builder.add_extension(x509.ExtendedKeyUsage(what.usage), critical=False)
-    if what.names:
-        builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in what.names]), critical=False)
+    if spec.usage:
+        builder = builder.add_extension(x509.ExtendedKeyUsage(spec.usage), critical=False)
+    if spec.names:
+        builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in spec.names]), critical=False)
     return builder.sign(issuer_key, hashes.SHA256())
 
 

@@ -133,18 +133,16 @@ def _unknown(value: Any, known: Any, release: tuple[int, ...]) -> Iterator[str]:
         for item in value:
             yield from _unknown(item, known[0], release)
     elif isinstance(known, Struct) and isinstance(value, dict):
-        for given in sorted(value, key=str):
-            name = _field(known, given, release)
+        for key in sorted(value, key=str):
+            name = _field(known, key, release)
             if name is None:
-                yield str(given)
+                yield str(key)
             else:
-                yield from _unknown(value[given], known[name], release)
+                yield from _unknown(value[key], known[name], release)
 
 
-def _field(known: Struct, given: Any, release: tuple[int, ...]) -> str | None:
-    name = next((name for name in known if name == given), None) or next(
-        (name for name in known if name.lower() == str(given).lower()), None
-    )
+def _field(known: Struct, key: Any, release: tuple[int, ...]) -> str | None:
+    name = next((name for name in known if name == key), None) or next((name for name in known if name.lower() == str(key).lower()), None)
     return name if name is not None and release >= _NEWER.get(name, release) else None
 
 
@@ -152,20 +150,20 @@ def decoded(value: Any, minor: str) -> dict[str, Any]:
     """Return the document with its fields under their own names, without unknown ones. Raises :class:`DecodeError`."""
     if not isinstance(value, dict):
         raise DecodeError(f"json: cannot unmarshal {_json_kind(value)} into Go value of type types.InstallConfig")
-    found: dict[str, Any] = _decoded(value, FIELDS, "", "", tuple(int(number) for number in minor.split(".")))
-    return found
+    document: dict[str, Any] = _decoded(value, FIELDS, "", "", tuple(int(number) for number in minor.split(".")))
+    return document
 
 
 def _decoded(value: Any, known: Any, struct: str, path: str, release: tuple[int, ...]) -> Any:
     if value is None or known is None:
         return value
     if isinstance(known, Struct) and isinstance(value, dict):
-        found: dict[str, Any] = {}
-        for given in sorted(value, key=str):
-            name = _field(known, given, release)
+        fields: dict[str, Any] = {}
+        for key in sorted(value, key=str):
+            name = _field(known, key, release)
             if name is not None:
-                found[name] = _decoded(value[given], known[name], known.name, f"{path}.{name}".lstrip("."), release)
-        return found
+                fields[name] = _decoded(value[key], known[name], known.name, f"{path}.{name}".lstrip("."), release)
+        return fields
     if isinstance(known, list) and isinstance(value, list):
         # In a list null is an item, with nothing in it.
         return [_nothing(known[0]) if item is None else _decoded(item, known[0], struct, path, release) for item in value]

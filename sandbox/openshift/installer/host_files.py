@@ -21,19 +21,19 @@ TRUST_BUNDLE = "user-ca-bundle"
 
 def host_files(config: InstallConfig) -> dict[str, bytes]:
     """Return path -> content of the files of the bootstrap machine; none for an install-config without such settings."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     mirrors = merged_mirrors(config.data.get("imageDigestSources") or [])
     if mirrors:
-        found[REGISTRIES] = "".join(_registry(source, group) for source, group in mirrors.items())
+        files[REGISTRIES] = "".join(_registry(source, group) for source, group in mirrors.items())
     status = proxy_status(config)
     if status:
         lines = [f'DefaultEnvironment={name}="{status[key].replace("%", "%%")}"\n' for name, key in _VARIABLES.items() if status.get(key)]
-        found[DEFAULT_ENVIRONMENT] = "[Manager]\n" + "".join(lines)
+        files[DEFAULT_ENVIRONMENT] = "[Manager]\n" + "".join(lines)
         exports = [f'export {name}="{status[key]}"\n' for name, key in _VARIABLES.items() if status.get(key)]
-        found["/etc/profile.d/proxy.sh"] = "".join(exports)
+        files["/etc/profile.d/proxy.sh"] = "".join(exports)
     if config.data.get("additionalTrustBundle"):
-        found[ANCHOR] = str(config.data["additionalTrustBundle"])
-    return {path: text.encode() for path, text in found.items()}
+        files[ANCHOR] = str(config.data["additionalTrustBundle"])
+    return {path: text.encode() for path, text in files.items()}
 
 
 _VARIABLES = {"HTTP_PROXY": "httpProxy", "HTTPS_PROXY": "httpsProxy", "NO_PROXY": "noProxy"}
@@ -41,10 +41,10 @@ _VARIABLES = {"HTTP_PROXY": "httpProxy", "HTTPS_PROXY": "httpsProxy", "NO_PROXY"
 
 def merged_mirrors(sources: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Return the mirrors of each source, sorted by source; sources without mirrors are left out."""
-    found: dict[str, list[str]] = {}
-    for each in sources:
-        found.setdefault(str(each["source"]), []).extend(str(mirror) for mirror in each.get("mirrors") or [])
-    return {source: list(dict.fromkeys(found[source])) for source in sorted(found) if found[source]}
+    mirrors: dict[str, list[str]] = {}
+    for entry in sources:
+        mirrors.setdefault(str(entry["source"]), []).extend(str(mirror) for mirror in entry.get("mirrors") or [])
+    return {source: list(dict.fromkeys(mirrors[source])) for source in sorted(mirrors) if mirrors[source]}
 
 
 def _registry(source: str, mirrors: list[str]) -> str:
@@ -59,11 +59,11 @@ def digest_mirror_set(config: InstallConfig) -> dict[str, Any] | None:
         return None
     mirrors = [
         {
-            "source": each["source"],
-            "mirrors": each.get("mirrors") or [],
-            **({"mirrorSourcePolicy": each["sourcePolicy"]} if each.get("sourcePolicy") else {}),
+            "source": entry["source"],
+            "mirrors": entry.get("mirrors") or [],
+            **({"mirrorSourcePolicy": entry["sourcePolicy"]} if entry.get("sourcePolicy") else {}),
         }
-        for each in sources
+        for entry in sources
     ]
     return {
         "apiVersion": "config.openshift.io/v1",
@@ -75,23 +75,23 @@ def digest_mirror_set(config: InstallConfig) -> dict[str, Any] | None:
 
 def proxy_spec(config: InstallConfig) -> dict[str, Any]:
     """Return ``spec`` of the Proxy object. The trust bundle is for the proxy, or for everything by policy."""
-    given = {key: value for key, value in (config.data.get("proxy") or {}).items() if value}
+    proxy = {key: value for key, value in (config.data.get("proxy") or {}).items() if value}
     always = config.data.get("additionalTrustBundlePolicy") == "Always"
-    trusted = bool(config.data.get("additionalTrustBundle")) and (bool(given) or always)
-    return {**given, "trustedCA": {"name": TRUST_BUNDLE if trusted else ""}}
+    trusted = bool(config.data.get("additionalTrustBundle")) and (bool(proxy) or always)
+    return {**proxy, "trustedCA": {"name": TRUST_BUNDLE if trusted else ""}}
 
 
 def proxy_status(config: InstallConfig) -> dict[str, str]:
     """Return ``status`` of the Proxy object: with what is always direct (BuildNoProxySet of the installer); empty without a proxy."""
-    given: Mapping[str, str] = config.data.get("proxy") or {}
-    if not given.get("httpProxy") and not given.get("httpsProxy"):
+    proxy: Mapping[str, str] = config.data.get("proxy") or {}
+    if not proxy.get("httpProxy") and not proxy.get("httpsProxy"):
         return {}
-    found = {key: str(given[key]) for key in ("httpProxy", "httpsProxy") if given.get(key)}
-    if given.get("noProxy") == "*":
-        return {**found, "noProxy": "*"}
+    status = {key: str(proxy[key]) for key in ("httpProxy", "httpsProxy") if proxy.get(key)}
+    if proxy.get("noProxy") == "*":
+        return {**status, "noProxy": "*"}
     networking = config.data["networking"]
     direct = {"127.0.0.1", "localhost", ".svc", ".cluster.local", f"api-int.{config.cluster_domain}"}
     direct |= set(networking.get("serviceNetwork") or [])
-    direct |= {str(each["cidr"]) for name in ("machineNetwork", "clusterNetwork") for each in networking.get(name) or []}
-    direct |= {part.strip() for part in str(given.get("noProxy") or "").split(",") if part.strip()}
-    return {**found, "noProxy": ",".join(sorted(direct))}
+    direct |= {str(network["cidr"]) for name in ("machineNetwork", "clusterNetwork") for network in networking.get(name) or []}
+    direct |= {part.strip() for part in str(proxy.get("noProxy") or "").split(",") if part.strip()}
+    return {**status, "noProxy": ",".join(sorted(direct))}

@@ -63,10 +63,10 @@ def payload(version: str, architecture: str, created: str, *, okd: bool = False)
     spelt = [ARCHITECTURES[architecture]] if architecture != MULTI else sorted(ARCHITECTURES.values())
     names = component_names(okd=okd)
     components: dict[str, str] = {}
-    base = {go: _layer(blobs, {"etc/os-release": f"VERSION={version}\n".encode()}) for go in spelt}
+    base = {go_arch: _layer(blobs, {"etc/os-release": f"VERSION={version}\n".encode()}) for go_arch in spelt}
     for name in names:
         labels = {"io.openshift.release": version, "io.k8s.display-name": name}
-        own = {go: _image(component_manifests, blobs, go, created, labels, base[go]) for go in spelt}
+        own = {go_arch: _image(component_manifests, blobs, go_arch, created, labels, base[go_arch]) for go_arch in spelt}
         components[name] = own[spelt[0]] if architecture != MULTI else _list(component_manifests, own)
     references = _references(version, created, components, okd=okd)
     metadata: dict[str, Any] = {"kind": "cincinnati-metadata-v0", "version": version, "previous": []}
@@ -75,7 +75,7 @@ def payload(version: str, architecture: str, created: str, *, okd: bool = False)
     files = {REFERENCES_PATH: references, _METADATA_PATH: json.dumps(metadata, indent=2).encode()}
     labels = {"io.openshift.release": version, "io.openshift.release.base-image-digest": components["cluster-version-operator"]}
     layer = _layer(blobs, files)
-    images = {go: _image(release_manifests, blobs, go, created, labels, layer) for go in spelt}
+    images = {go_arch: _image(release_manifests, blobs, go_arch, created, labels, layer) for go_arch in spelt}
     digest = images[spelt[0]] if architecture != MULTI else _list(release_manifests, images)
     return Payload(digest, os_component(okd=okd), components, references, release_manifests, component_manifests, blobs)
 
@@ -87,7 +87,9 @@ def catalog(minor: str) -> tuple[str, Mapping[str, bytes], Mapping[str, bytes]]:
     manifests: dict[str, bytes] = {}
     layer = _layer(blobs, {"configs/catalog.json": json.dumps({"schema": "olm.package", "name": "lvms-operator"}).encode()})
     labels = {"operators.operatorframework.io.index.configs.v1": "/configs", "version": f"v{minor}"}
-    images = {go: _image(manifests, blobs, go, "2026-01-01T00:00:00Z", labels, layer) for go in sorted(ARCHITECTURES.values())}
+    images = {
+        go_arch: _image(manifests, blobs, go_arch, "2026-01-01T00:00:00Z", labels, layer) for go_arch in sorted(ARCHITECTURES.values())
+    }
     return _list(manifests, images), manifests, blobs
 
 
@@ -181,8 +183,8 @@ def _image(  # noqa: PLR0913, PLR0917 - the parts of an image
 def _list(manifests: dict[str, bytes], images: Mapping[str, str]) -> str:
     """Add the manifest list of one image for each architecture, and return its digest."""
     entries = [
-        {"mediaType": MANIFEST, "size": len(manifests[digest]), "digest": digest, "platform": {"architecture": go, "os": "linux"}}
-        for go, digest in images.items()
+        {"mediaType": MANIFEST, "size": len(manifests[digest]), "digest": digest, "platform": {"architecture": go_arch, "os": "linux"}}
+        for go_arch, digest in images.items()
     ]
     content = _json({"schemaVersion": 2, "mediaType": MANIFEST_LIST, "manifests": entries})
     manifests[sha256(content)] = content

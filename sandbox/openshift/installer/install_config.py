@@ -146,14 +146,14 @@ def _with_defaults(data: Mapping[str, Any], architecture: str) -> dict[str, Any]
     # A release for several says nothing: then it is that of the computer, which nobody should have to guess in a sandbox.
     pool = {"architecture": "amd64" if architecture == MULTI else architecture, "hyperthreading": "Enabled", "platform": {}, "replicas": 3}
 
-    def filled(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-        return dict(defaults) | {key: value for key, value in given.items() if value is not None}
+    def filled(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(defaults) | {key: value for key, value in values.items() if value is not None}
 
     config = filled(data, {"publish": "External", "additionalTrustBundlePolicy": "Proxyonly", "baseDomain": "", "pullSecret": ""})
     config["metadata"] = dict(config.get("metadata") or {}) | {"creationTimestamp": None}
     # Whatever is empty has its default, but in the list of cluster networks there is none for a host prefix.
-    given = {name: value for name, value in config["networking"].items() if value}
-    config["networking"] = filled(given, _DEFAULT_NETWORKS)
+    networking = {name: value for name, value in config["networking"].items() if value}
+    config["networking"] = filled(networking, _DEFAULT_NETWORKS)
     config["controlPlane"] = filled(config.get("controlPlane") or {}, pool) | {"name": "master"}
     config["compute"] = [filled(entry or {}, pool) for entry in config.get("compute") or [{"name": "worker"}]]
     config["platform"] = {name: value for name, value in (config.get("platform") or {}).items() if value is not None}

@@ -172,13 +172,13 @@ _FAILED: Final = (
 def _object(path: str, content: bytes) -> dict[str, Any]:
     """Return the first object of a manifest; the real one reads no other, but carries the file along as it is."""
     try:
-        found = first_document(content)
+        document = first_document(content)
     except yaml.YAMLError as error:
         raise InstallerError(f'{_FAILED}could not unmarshal "{path}": error converting YAML to JSON: {error}', level="error") from error
-    if not isinstance(found, dict) or not found.get("kind"):
-        text = json.dumps(found, separators=(",", ":"))
+    if not isinstance(document, dict) or not document.get("kind"):
+        text = json.dumps(document, separators=(",", ":"))
         raise InstallerError(f"{_FAILED}could not unmarshal \"{path}\": Object 'Kind' is missing in '{text}'", level="error")
-    return found
+    return document
 
 
 def _config(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class PanicError(Exception):
     """The real one ends with a stack trace here."""
 
 
-def go(value: Any) -> str:
+def go_text(value: Any) -> str:
     """Return a value as Go prints it in a field error (%q, %v or %#v)."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
@@ -120,14 +120,14 @@ class Validation:
     # --- field errors --------------------------------------------------------------------------------------------------
 
     def _invalid(self, path: str, value: Any, detail: str) -> None:
-        self.errors.append(f"{path}: Invalid value: {go(value)}: {detail}")
+        self.errors.append(f"{path}: Invalid value: {go_text(value)}: {detail}")
 
     def _invalid_go(self, path: str, value: str, detail: str) -> None:
         """Of a value that Go has no short form for."""
         self.errors.append(f"{path}: Invalid value: {value}: {detail}")
 
     def _unsupported(self, path: str, value: Any, supported: Sequence[str]) -> None:
-        self.errors.append(f"{path}: Unsupported value: {go(value)}: supported values: {', '.join(map(go, supported))}")
+        self.errors.append(f"{path}: Unsupported value: {go_text(value)}: supported values: {', '.join(map(go_text, supported))}")
 
     # --- keys and names ------------------------------------------------------------------------------------------------
 
@@ -247,11 +247,11 @@ class Validation:
             self._invalid("networking.serviceNetwork", services, text)
         if set(families["serviceNetwork"]) == {"IPv4"} and len(networks["serviceNetwork"]) > 1:
             self._invalid("networking.serviceNetwork", services, "only one service network can be specified")
-        for kind, found in families.items() if dual else ():
+        for kind, versions in families.items() if dual else ():
             shown = ", ".join(networks[kind])
-            for missing in {"IPv4", "IPv6"} - set(found):
+            for missing in {"IPv4", "IPv6"} - set(versions):
                 self._invalid(f"networking.{kind}", shown, f"dual-stack IPv4/IPv6 requires an {missing} network in this list")
-            if set(found) == {"IPv4", "IPv6"} and found[0] == "IPv6":
+            if set(versions) == {"IPv4", "IPv6"} and versions[0] == "IPv6":
                 self._invalid(f"networking.{kind}", shown, "IPv4 addresses must be listed before IPv6 addresses")
 
     def _join_subnet(self, networks: Mapping[str, Sequence[str]]) -> None:
@@ -277,14 +277,14 @@ class Validation:
     # --- platform and machines -----------------------------------------------------------------------------------------
 
     def _platforms(self) -> None:
-        given = self._config["platform"]
+        platforms = self._config["platform"]
         if not self._platform:
             self._invalid("platform", "", f"must specify one of the platforms ({', '.join(PLATFORMS)})")
         elif self._platform not in ("none", "external"):
             # The real one goes on to the rules of that platform, and to its cloud.
             self._invalid("platform", self._platform, "the sandbox's installer knows the platforms external and none only")
         # The fields of none and external are not checked, so both may be present.
-        for name in sorted(given):
+        for name in sorted(platforms):
             if name not in ("none", "external", self._platform):
                 detail = f'must only specify a single type of platform; cannot use both "{self._platform}" and "{name}"'
                 self._invalid("platform", self._platform, detail)
@@ -310,7 +310,7 @@ class Validation:
             if name != "worker":
                 self._unsupported(f"{path}.name", name, ("worker",) if name == "edge" else ("worker", "edge"))
             if name in names:
-                self.errors.append(f"{path}.name: Duplicate value: {go(name)}")
+                self.errors.append(f"{path}.name: Duplicate value: {go_text(name)}")
             names.append(name)
             if pool["architecture"] != control_plane["architecture"]:
                 detail = "heteregeneous multi-arch is not supported; compute pool architecture must match control plane"
@@ -368,13 +368,13 @@ class Validation:
             trimmed = element.strip()
             if _subdomain_problem(trimmed.removeprefix(".").removesuffix(".")) and not _is_ip_or_cidr(trimmed):
                 detail = "each element of noProxy must be a IP, CIDR or domain without wildcard characters, which is violated by element"
-                self._invalid("proxy.noProxy", without, f"{detail} {index} {go(trimmed)}")
+                self._invalid("proxy.noProxy", without, f"{detail} {index} {go_text(trimmed)}")
 
     def _proxy_address(self, path: str, text: str, schemes: Sequence[str]) -> None:
         try:
             scheme, host = _scheme_and_host(text)
         except ValueError as error:
-            self._invalid(path, text, f"parse {go(text)}: {error}")
+            self._invalid(path, text, f"parse {go_text(text)}: {error}")
             return
         if scheme not in schemes:
             self._unsupported(path, scheme, schemes)
@@ -419,10 +419,10 @@ class Validation:
             self._invalid("operatorPublishingStrategy", publish, detail)
 
     def _capabilities(self) -> None:
-        given = self._config.get("capabilities")
-        if given is None:
+        capabilities = self._config.get("capabilities")
+        if capabilities is None:
             return
-        base, additional = given.get("baselineCapabilitySet") or "", given.get("additionalEnabledCapabilities")
+        base, additional = capabilities.get("baselineCapabilitySet") or "", capabilities.get("additionalEnabledCapabilities")
         if base not in CAPABILITY_SETS:
             self._unsupported("capabilities.baselineCapabilitySet", base, sorted(CAPABILITY_SETS))
         for index, name in enumerate(additional or []):
@@ -430,19 +430,19 @@ class Validation:
                 path = f"capabilities.additionalEnabledCapabilities[{index}]"
                 self._unsupported(path, name, sorted(CAPABILITY_SETS["vCurrent"]))
         enabled = CAPABILITY_SETS.get(base or "vCurrent", frozenset()) | set(additional or [])
-        shown = "[]v1.ClusterVersionCapability" + ("(nil)" if additional is None else "{" + ", ".join(map(go, additional)) + "}")
-        whole = f"types.Capabilities{{BaselineCapabilitySet:{go(base)}, AdditionalEnabledCapabilities:{shown}}}"
+        shown = "[]v1.ClusterVersionCapability" + ("(nil)" if additional is None else "{" + ", ".join(map(go_text, additional)) + "}")
+        go_value = f"types.Capabilities{{BaselineCapabilitySet:{go_text(base)}, AdditionalEnabledCapabilities:{shown}}}"
         if "marketplace" in enabled and "OperatorLifecycleManager" not in enabled:
             detail = "the marketplace capability requires the OperatorLifecycleManager capability"
             self._invalid_go("additionalEnabledCapabilities", shown, detail)
         external = self._config["platform"].get("external") if self._platform == "external" else None
         if "CloudCredential" not in enabled and external is not None:
-            self._invalid_go("capabilities", whole, "disabling CloudCredential capability available only for baremetal platforms")
+            self._invalid_go("capabilities", go_value, "disabling CloudCredential capability available only for baremetal platforms")
         if "CloudControllerManager" not in enabled and external is not None and external.get("cloudControllerManager") == "External":
             detail = "disabling CloudControllerManager on External platform supported only with cloudControllerManager value none"
-            self._invalid_go("capabilities", whole, detail)
+            self._invalid_go("capabilities", go_value, detail)
         if "Ingress" not in enabled:
-            self._invalid_go("capabilities", whole, "the Ingress capability is required")
+            self._invalid_go("capabilities", go_value, "the Ingress capability is required")
 
     def _feature_set(self) -> None:
         gates = self._config.get("featureGates") or []
@@ -483,12 +483,12 @@ def _kind_of_key(encoded: str) -> str | None:
 
 
 def _bundle_problem(text: str) -> str:
-    rest = text
-    while rest:
-        block = re.search(r"-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)-----END \1-----[ \t\r]*(?:\n|\Z)", rest, re.DOTALL)
+    remaining = text
+    while remaining:
+        block = re.search(r"-----BEGIN ([^\n]*?)-----[ \t\r]*\n(.*?)-----END \1-----[ \t\r]*(?:\n|\Z)", remaining, re.DOTALL)
         if block is None:
             return "invalid block"
-        rest = rest[block.end() :]
+        remaining = remaining[block.end() :]
         try:
             x509.load_der_x509_certificate(base64.b64decode(block[2]))
         except ValueError:
@@ -525,8 +525,8 @@ def _service_problem(network: Network) -> str:
     return ""
 
 
-def _overlap(one: Network, other: Network) -> bool:
-    return one.version == other.version and one.overlaps(other)
+def _overlap(network: Network, other: Network) -> bool:
+    return network.version == other.version and network.overlaps(other)
 
 
 def _is_ip_or_cidr(text: str) -> bool:
@@ -559,11 +559,11 @@ def _scheme_and_host(url: str) -> tuple[str, str]:
     colon = host_port.rpartition("]")[2].rfind(":")
     port = host_port.rpartition("]")[2][colon + 1 :] if colon >= 0 else ""
     if port and not port.isdecimal():
-        raise ValueError(f"invalid port {go(':' + port)} after host")
+        raise ValueError(f"invalid port {go_text(':' + port)} after host")
     if not re.fullmatch(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*", user):
         raise ValueError("net/url: invalid userinfo")
     if escape := re.search(r"%(?![0-9A-Fa-f]{2}).{0,2}", user):
-        raise ValueError(f"invalid URL escape {go(escape[0])}")
+        raise ValueError(f"invalid URL escape {go_text(escape[0])}")
     return parsed.scheme, parsed.hostname or ""
 
 
@@ -598,7 +598,7 @@ def _json_problem(error: json.JSONDecodeError) -> str:
         "Extra data": "after top-level value",
     }
     return f"invalid character '{at}' " + next(
-        (text for said, text in where.items() if error.msg.startswith(said)), "looking for beginning of value"
+        (text for prefix, text in where.items() if error.msg.startswith(prefix)), "looking for beginning of value"
     )
 
 
@@ -618,7 +618,7 @@ def _pull_secret_problems(secret: Any) -> list[str]:
                 f"json: cannot unmarshal {kinds[type(entry)]} into Go struct field imagePullSecret.auths of type map[string]interface {{}}"
             ]
     return [
-        f"{go(host)} requires either auth or credsStore"
+        f"{go_text(host)} requires either auth or credsStore"
         for host, entry in sorted(auths.items())
         if not {"auth", "credsStore"} & set(entry or {})
     ]

@@ -90,13 +90,13 @@ class ClusterAPI:
 
     async def list_at(self, path: str, **params: str) -> tuple[list[Object], str]:
         """Return all objects of a collection and the resource version to watch from."""
-        found: list[Object] = []
+        objects: list[Object] = []
         more: dict[str, str] = {}
         while True:
             page = await self._send("GET", path, params={"limit": "500", **params, **more})
-            found += page["items"]
+            objects += page["items"]
             if not page["metadata"].get("continue"):
-                return found, page["metadata"]["resourceVersion"]
+                return objects, page["metadata"]["resourceVersion"]
             more = {"continue": page["metadata"]["continue"]}
 
     async def create(self, path: str, body: Object) -> Object:
@@ -187,5 +187,5 @@ class ClusterAPI:
         )
         if answer.is_error:
             raise APIError.of(f"{method} {path}", answer)
-        found: Object = answer.json()
-        return found
+        result: Object = answer.json()
+        return result

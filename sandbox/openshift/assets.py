@@ -44,7 +44,7 @@ def files_of(config: Mapping[str, Any]) -> dict[str, bytes]:
 
     Raises :class:`AssetError` for a content that cannot be decoded.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for entry in (config.get("storage") or {}).get("files") or []:
         contents = entry.get("contents") or {}
         source = contents.get("source")
@@ -56,8 +56,8 @@ def files_of(config: Mapping[str, Any]) -> dict[str, bytes]:
                 content = gzip.decompress(content)
         except (ValueError, OSError, EOFError) as error:
             raise AssetError(f"content of {entry.get('path')} cannot be read: {error}") from error
-        found[entry["path"]] = content
-    return found
+        files[entry["path"]] = content
+    return files
 
 
 def units_of(config: Mapping[str, Any]) -> dict[str, str]:
@@ -67,8 +67,8 @@ def units_of(config: Mapping[str, Any]) -> dict[str, str]:
 
 def data_url(url: str) -> bytes:
     """Return what a data URL (RFC 2397) holds. Raises :class:`ValueError`."""
-    scheme, _unused, rest = url.partition(":")
-    head, comma, body = rest.partition(",")
+    scheme, _unused, content = url.partition(":")
+    head, comma, body = content.partition(",")
     if scheme != "data" or not comma:
         raise ValueError(f"not a data URL: {url[:40]}...")
     if head.endswith(";base64"):
@@ -139,9 +139,9 @@ class Assets:
         An installer that is not of the mirror names an image that no mirror of the sandbox has. The newest release of its minor version,
         which is that of ClusterVersion's channel, stands in for it.
         """
-        found = catalogue.of_image(self.release_image.rpartition("@")[2])
-        if found is not None:
-            return found
+        release = catalogue.of_image(self.release_image.rpartition("@")[2])
+        if release is not None:
+            return release
         channel = str(self._cluster_version.get("channel") or "")
         version = catalogue.newest(channel.rpartition("-")[2])
         if not version:
@@ -240,10 +240,10 @@ class Assets:
             if not (name.startswith(("manifests/", "openshift/")) and name.endswith((".yaml", ".yml", ".json"))):
                 continue
             try:
-                found = documents(self.files[name].decode())
+                manifests = documents(self.files[name].decode())
             except (yaml.YAMLError, UnicodeDecodeError) as error:
                 raise AssetError(f"manifest {name} cannot be read: {error}") from error
-            for document in found:
+            for document in manifests:
                 items = document.get("items") if str(document.get("kind", "")).endswith("List") else None
                 yield from ((name, item) for item in (items if items is not None else [document]))
 

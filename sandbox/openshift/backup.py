@@ -62,7 +62,9 @@ def ended(status: Object, code: int, message: str) -> dict[str, Any]:
     state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed", "message": message, "finishedAt": now}}
     containers = [{**container, "ready": False, "started": False, "state": state} for container in status["containerStatuses"]]
     reason = {"status": "False", "reason": "PodFailed" if code else "PodCompleted", "lastTransitionTime": now}
-    conditions = [{**each, **(reason if each["type"] in {"Ready", "ContainersReady"} else {})} for each in status["conditions"]]
+    conditions = [
+        {**condition, **(reason if condition["type"] in {"Ready", "ContainersReady"} else {})} for condition in status["conditions"]
+    ]
     return {**status, "phase": "Failed" if code else "Succeeded", "conditions": conditions, "containerStatuses": containers}
 
 

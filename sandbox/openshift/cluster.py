@@ -166,12 +166,12 @@ class Cluster:
         """Return the etcd member whose data is on the disk of a machine that is on."""
         member = self.members.get(device_id)
         running = member.etcd_id if member is not None and device_id in self.on else 0
-        return next((each for each in self.etcd if each.id == running), None)
+        return next((entry for entry in self.etcd if entry.id == running), None)
 
     def disk_of(self, address: str) -> Path | None:
         """Return the disk of the machine of this address that runs an etcd member."""
-        found = [member for member in self.members.values() if member.device_id in self.on and member.address == address]
-        return Path(found[0].directory).parent if found else None
+        members = [member for member in self.members.values() if member.device_id in self.on and member.address == address]
+        return Path(members[0].directory).parent if members else None
 
     def _running_etcd_members(self) -> set[int]:
         return {member.etcd_id for member in self.members.values() if member.device_id in self.on}
@@ -421,12 +421,12 @@ class Cluster:
 
     async def rendered(self, pool: str) -> tuple[str, machine_config_server.Config]:
         """Return name and content of a pool's rendered config. Raises ``NotServedError`` for a pool the cluster has not."""
-        found = await self.api.get(f"{resources.POOLS}/{pool}")
-        if found is None:
+        pool_object = await self.api.get(f"{resources.POOLS}/{pool}")
+        if pool_object is None:
             raise machine_config_server.NotServedError(f"no pool {pool} in cluster {self.assets.domain}")
         configs = await self.api.items(resources.MACHINE_CONFIGS)
         scheduler = await self.api.get(resources.SCHEDULER)
-        return self.render(found, configs, schedulable=masters_schedulable(scheduler))
+        return self.render(pool_object, configs, schedulable=masters_schedulable(scheduler))
 
     def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, machine_config_server.Config]:
         """Render one MachineConfigPool object."""
@@ -448,8 +448,8 @@ class Cluster:
     async def cluster_config(self, pool: str) -> machine_config_server.Config:
         """Return what the cluster's own machine config servers serve for any existing pool whose config has been rendered."""
         if pool not in {"master", "worker", "arbiter"}:
-            found = await self.api.get(f"{resources.POOLS}/{pool}")
-            if not (((found or {}).get("status") or {}).get("configuration") or {}).get("name"):
+            pool_object = await self.api.get(f"{resources.POOLS}/{pool}")
+            if not (((pool_object or {}).get("status") or {}).get("configuration") or {}).get("name"):
                 raise machine_config_server.NotServedError(f"pool {pool} of cluster {self.assets.domain} has no rendered config (yet)")
         rendered, config = await self.rendered(pool)
         ca_bundle = self.control_plane.kubelet_client_ca_bundle

@@ -92,9 +92,9 @@ class Egress:
             # A broken connection, or no CONNECT: the API server sees the end of its connection.
             pass
         finally:
-            for each in (writer, far):
-                if each is not None:
-                    each.close()
+            for connection in (writer, far):
+                if connection is not None:
+                    connection.close()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -103,23 +103,23 @@ class Etcd:
         member.started = True
         self._save()
 
-    def remove(self, member_id: int, asked: EtcdMember | None = None) -> EtcdMember:
-        """Remove a member; ``asked`` is the one that is asked to. Raises :class:`MembershipError`."""
-        member = next((each for each in self._members if each.id == member_id), None)
+    def remove(self, member_id: int, serving: EtcdMember | None = None) -> EtcdMember:
+        """Remove a member; ``serving`` is the one that carries this out. Raises :class:`MembershipError`."""
+        member = next((entry for entry in self._members if entry.id == member_id), None)
         if member is None:
             raise MembershipError("etcdserver: member not found")
         if member.started:
-            self._require_quorum_without(member, asked)
+            self._require_quorum_without(member, serving)
         self._members.remove(member)
         self._save()
         return member
 
-    def _require_quorum_without(self, member: EtcdMember, asked: EtcdMember | None) -> None:
+    def _require_quorum_without(self, member: EtcdMember, serving: EtcdMember | None) -> None:
         others = len(self.voting) - 1
         if others < others // 2 + 1:
             raise MembershipError("etcdserver: re-configuration failed due to not enough started members")
         healthy = self.healthy
-        if member not in healthy and member is not asked:
+        if member not in healthy and member is not serving:
             # A member that is down is not part of the active quorum.
             return
         if len(healthy) - 1 < 1 + others // 2:

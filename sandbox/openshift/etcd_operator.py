@@ -137,19 +137,19 @@ class EtcdOperator:
 
     async def _secrets(self, masters: list[Object]) -> dict[str, Object]:
         """Return the secrets of all members by name; create those that a node has not. An existing one stays as it is."""
-        found = {item["metadata"]["name"]: item for item in await self._cluster.api.items(ETCD_SECRETS)}
-        if "etcd-signer" not in found:
+        secrets = {item["metadata"]["name"]: item for item in await self._cluster.api.items(ETCD_SECRETS)}
+        if "etcd-signer" not in secrets:
             signer = pki.self_signed_ca("openshift-etcd_etcd-signer", _LIFETIME)
-            found["etcd-signer"] = await self._create("etcd-signer", signer)
-        data = resources.secret_data(found["etcd-signer"])
+            secrets["etcd-signer"] = await self._create("etcd-signer", signer)
+        data = resources.secret_data(secrets["etcd-signer"])
         signer = pki.KeyPair(data["tls.crt"], data["tls.key"])
         for node in masters:
             name, address = node["metadata"]["name"], _address(node)
             for kind in _SECRETS:
-                if f"{kind}-{name}" not in found:
+                if f"{kind}-{name}" not in secrets:
                     pair = pki.server(signer, f"system:{kind}:{name}", ("localhost", name, address, "127.0.0.1"), _LIFETIME)
-                    found[f"{kind}-{name}"] = await self._create(f"{kind}-{name}", pair)
-        return found
+                    secrets[f"{kind}-{name}"] = await self._create(f"{kind}-{name}", pair)
+        return secrets
 
     async def _create(self, name: str, pair: pki.KeyPair) -> Object:
         content = {"tls.crt": pair.certificate, "tls.key": pair.key}

@@ -36,8 +36,8 @@ class _Parser(argparse.ArgumentParser):
         raise _UsageError(message)
 
 
-def run(etcd: Etcd, asked: EtcdMember | None, command: Sequence[str]) -> Completed:
-    """Run a command in a container of the pod of the member ``asked``; None is a pod whose member was removed."""
+def run(etcd: Etcd, serving: EtcdMember | None, command: Sequence[str]) -> Completed:
+    """Run a command in a container of the pod of the member ``serving``; None: of a pod whose member was removed."""
     if not command or command[0].rpartition("/")[2] != "etcdctl":
         return Completed(_NOT_FOUND, stderr=f"the container has no program {' '.join(command[:1])!r} in this sandbox\n")
     parser = _Parser(prog="etcdctl", add_help=False)
@@ -46,41 +46,41 @@ def run(etcd: Etcd, asked: EtcdMember | None, command: Sequence[str]) -> Complet
     parser.add_argument("--cluster", action="store_true")
     parser.add_argument("--command-timeout", default="5s")
     try:
-        given = parser.parse_intermixed_args(list(command[1:]))
+        options = parser.parse_intermixed_args(list(command[1:]))
     except _UsageError as error:
         return Completed(_USAGE, stderr=f"Error: {error}\n")
-    action = _ACTIONS.get(" ".join(given.words[:2]))
-    if action is None or len(given.words) != action.words:
-        return Completed(_USAGE, stderr=f'Error: unknown command "{" ".join(given.words)}" for "etcdctl"\n')
+    action = _ACTIONS.get(" ".join(options.words[:2]))
+    if action is None or len(options.words) != action.words:
+        return Completed(_USAGE, stderr=f'Error: unknown command "{" ".join(options.words)}" for "etcdctl"\n')
     if not etcd.has_quorum and action.is_linearizable:
         return Completed(_FAILED, stderr="Error: context deadline exceeded\n")
-    return action.run(etcd, asked, given)
+    return action.run(etcd, serving, options)
 
 
-def _member_list(etcd: Etcd, asked: EtcdMember | None, given: argparse.Namespace) -> Completed:
+def _member_list(etcd: Etcd, serving: EtcdMember | None, options: argparse.Namespace) -> Completed:
     members = list(etcd)
-    if given.write_out == "json":
-        return Completed(0, json.dumps({"header": _header(etcd, asked), "members": [_as_json(member) for member in members]}) + "\n")
+    if options.write_out == "json":
+        return Completed(0, json.dumps({"header": _header(etcd, serving), "members": [_as_json(member) for member in members]}) + "\n")
     rows = [_row(member) for member in members]
-    if given.write_out == "simple":
+    if options.write_out == "simple":
         return Completed(0, "".join(", ".join(row) + "\n" for row in rows))
     return Completed(0, _table(("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), rows))
 
 
-def _member_remove(etcd: Etcd, asked: EtcdMember | None, given: argparse.Namespace) -> Completed:
+def _member_remove(etcd: Etcd, serving: EtcdMember | None, options: argparse.Namespace) -> Completed:
     try:
-        member_id = int(given.words[2], 16)
+        member_id = int(options.words[2], 16)
     except ValueError:
-        return Completed(_USAGE, stderr=f'Error: bad member ID arg (strconv.ParseUint: parsing "{given.words[2]}": invalid syntax)\n')
+        return Completed(_USAGE, stderr=f'Error: bad member ID arg (strconv.ParseUint: parsing "{options.words[2]}": invalid syntax)\n')
     try:
-        removed = etcd.remove(member_id, asked)
+        removed = etcd.remove(member_id, serving)
     except MembershipError as error:
         return Completed(_FAILED, stderr=f"Error: {error}\n")
     return Completed(0, f"Member {removed.hex_id} removed from cluster {etcd.cluster_id:x}\n")
 
 
-def _endpoint_health(etcd: Etcd, asked: EtcdMember | None, given: argparse.Namespace) -> Completed:
-    members = etcd.voting if given.cluster else [member for member in etcd.voting if member is asked]
+def _endpoint_health(etcd: Etcd, serving: EtcdMember | None, options: argparse.Namespace) -> Completed:
+    members = etcd.voting if options.cluster else [member for member in etcd.voting if member is serving]
     healthy = {member.id for member in etcd.healthy} if etcd.has_quorum else set()
     results = [
         {"endpoint": member.client_url, "health": member.id in healthy, "took": "9.871ms" if member.id in healthy else "5.000104s"}
@@ -88,7 +88,7 @@ def _endpoint_health(etcd: Etcd, asked: EtcdMember | None, given: argparse.Names
         for member in members
     ]
     failed = "" if all(result["health"] for result in results) else "Error: unhealthy cluster\n"
-    if given.write_out == "json":
+    if options.write_out == "json":
         return Completed(_FAILED if failed else 0, json.dumps(results) + "\n", failed)
     lines = [
         f"{result['endpoint']} is healthy: successfully committed proposal: took = {result['took']}\n"
@@ -113,8 +113,8 @@ _ACTIONS: Final[Mapping[str, _Action]] = {
 }
 
 
-def _header(etcd: Etcd, asked: EtcdMember | None) -> dict[str, int]:
-    return {"cluster_id": etcd.cluster_id, "member_id": asked.id if asked else 0, "raft_term": 7}
+def _header(etcd: Etcd, serving: EtcdMember | None) -> dict[str, int]:
+    return {"cluster_id": etcd.cluster_id, "member_id": serving.id if serving else 0, "raft_term": 7}
 
 
 def _as_json(member: EtcdMember) -> dict[str, Any]:

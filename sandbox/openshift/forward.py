@@ -36,7 +36,7 @@ class Forward:
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
         """The sockets that listen."""
-        return tuple(each for server in self._servers for each in server.sockets)
+        return tuple(sock for server in self._servers for sock in server.sockets)
 
     async def close(self) -> None:
         """Stop listening and cut all connections: the machine is off."""

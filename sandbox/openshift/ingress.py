@@ -70,11 +70,11 @@ class IngressOperator:
         ingress = await api.get(f"{resources.CONFIG}/ingresses/cluster")
         replicas, placement = _defaults(infrastructure, ingress)
         replicas = int(spec["replicas"]) if spec.get("replicas") is not None else replicas
-        given = spec.get("nodePlacement") or {}
-        selector = given.get("nodeSelector") or {"matchLabels": placement}
+        node_placement = spec.get("nodePlacement") or {}
+        selector = node_placement.get("nodeSelector") or {"matchLabels": placement}
         labels = _as_labels(selector)
         if labels is not None:
-            await self._apply(DEPLOYMENT, _deployment(replicas, labels, given.get("tolerations") or []))
+            await self._apply(DEPLOYMENT, _deployment(replicas, labels, node_placement.get("tolerations") or []))
         if replicas > 1:
             await self._apply(BUDGET, _budget(replicas))
         elif self._applied.pop(BUDGET, None) is not None:
@@ -153,9 +153,9 @@ def _defaults(infrastructure: Object | None, ingress: Object | None) -> tuple[in
 def _as_labels(selector: Mapping[str, Any]) -> dict[str, str] | None:
     """Return a selector as labels, None if labels cannot say it (``LabelSelectorAsMap``): the Deployment then stays as it was."""
     expressions = selector.get("matchExpressions") or []
-    if any(each["operator"] != "In" or len(each.get("values") or []) != 1 for each in expressions):
+    if any(expression["operator"] != "In" or len(expression.get("values") or []) != 1 for expression in expressions):
         return None
-    return {**(selector.get("matchLabels") or {}), **{each["key"]: each["values"][0] for each in expressions}}
+    return {**(selector.get("matchLabels") or {}), **{expression["key"]: expression["values"][0] for expression in expressions}}
 
 
 def _deployment(replicas: int, node_labels: Mapping[str, str], tolerations: list[Any]) -> Object:

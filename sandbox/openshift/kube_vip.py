@@ -30,8 +30,8 @@ _UNVERIFIED.check_hostname, _UNVERIFIED.verify_mode = False, ssl.CERT_NONE
 
 def announced_address(config: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
     """Return the address that a node announces; empty without kube-vip."""
-    found = re.search(r"^ExecStart=(\S+)$", units_of(config).get(UNIT, ""), re.MULTILINE)
-    if not found or b"/etc/kubernetes/manifests" not in files.get(found[1], b""):
+    match = re.search(r"^ExecStart=(\S+)$", units_of(config).get(UNIT, ""), re.MULTILINE)
+    if not match or b"/etc/kubernetes/manifests" not in files.get(match[1], b""):
         return ""
     settings = _settings(files)
     return settings.get("API_ADDRESS", "") if settings.get("IMAGE") and settings.get("METADATA_URL") else ""

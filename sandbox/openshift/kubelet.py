@@ -151,8 +151,8 @@ class KubeletConfig:
 
 
 def _flag(command: str, name: str) -> str:
-    found = re.search(rf"--{name}=(\S*)", command)
-    return found[1] if found else ""
+    match = re.search(rf"--{name}=(\S*)", command)
+    return match[1] if match else ""
 
 
 def _labels(text: str) -> dict[str, str]:
@@ -172,14 +172,14 @@ def _flags_of_units(config: Mapping[str, Any], files: Mapping[str, bytes]) -> Fl
     taints: list[Mapping[str, str]] = []
     for entry in (config.get("systemd") or {}).get("units") or []:
         contents = entry.get("contents") or ""
-        found = re.search(r"^ExecStart=(\S+)", contents, re.MULTILINE)
+        match = re.search(r"^ExecStart=(\S+)", contents, re.MULTILINE)
         before = re.search(rf"^Before=.*\b{re.escape(KUBELET_UNIT)}", contents, re.MULTILINE)
         until_joined = re.search(r"^ConditionPathExists=!/var/lib/kubelet/kubeconfig$", contents, re.MULTILINE)
-        if not (entry.get("enabled") and found and before and until_joined):
+        if not (entry.get("enabled") and match and before and until_joined):
             continue
-        program = files.get(found[1], b"").decode(errors="replace")
+        program = files.get(match[1], b"").decode(errors="replace")
         if not program and re.search(rf"^RequiredBy=.*\b{re.escape(KUBELET_UNIT)}", contents, re.MULTILINE):
-            raise AssetError(f"dependency failed for {KUBELET_UNIT}: {entry['name']} starts {found[1]}, which does not exist")
+            raise AssetError(f"dependency failed for {KUBELET_UNIT}: {entry['name']} starts {match[1]}, which does not exist")
         if "kubelet.service.d" in program and "daemon-reload" in program:
             labels |= _labels(_flag(contents, "node-labels"))
             taints += [_taint(text) for text in _flag(contents, "register-with-taints").split(",") if text]
@@ -200,8 +200,8 @@ def _refuse_reserved(labels: Mapping[str, str]) -> None:
 
 
 def _taint(text: str) -> dict[str, str]:
-    key, _unused, rest = text.partition("=")
-    value, _unused, effect = rest.partition(":")
+    key, _unused, value_and_effect = text.partition("=")
+    value, _unused, effect = value_and_effect.partition(":")
     return {"key": key, "effect": effect, **({"value": value} if value else {})}
 
 
@@ -364,18 +364,18 @@ class Kubelet:
         pause = _POLL[0]
         while True:
             try:
-                found = await self._call("GET", f"{CSRS}/{name}", token=token)
+                csr = await self._call("GET", f"{CSRS}/{name}", token=token)
             except _FAILURES as error:
                 if isinstance(error, APIError) and error.status == 404:
                     raise _UnansweredError(name) from error
                 _logger.debug("%s: %s", self.node, error)
             else:
                 for kind in ("Denied", "Failed"):
-                    condition = condition_of(found, kind)
+                    condition = condition_of(csr, kind)
                     if condition is not None:
                         raise _DeniedError(f"{kind}: {condition.get('reason', '')} {condition.get('message', '')}".strip())
-                certificate = (found.get("status") or {}).get("certificate")
-                if certificate and condition_of(found, "Approved"):
+                certificate = (csr.get("status") or {}).get("certificate")
+                if certificate and condition_of(csr, "Approved"):
                     return base64.b64decode(certificate)
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
             pause = min(pause * 1.3, _POLL[1])
@@ -542,12 +542,12 @@ class Kubelet:
         if answer.is_error:
             raise APIError.of(f"{method} {path}", answer)
         try:
-            found: Object = answer.json()
+            result: Object = answer.json()
         except ValueError as error:
             raise APIError(f"{method} {path}", answer.status_code, "NotJSON", answer.text[:100]) from error
-        return found
+        return result
 
-    async def _persist(self, what: str, action: Callable[[], Awaitable[_T]]) -> _T:
+    async def _persist(self, purpose: str, action: Callable[[], Awaitable[_T]]) -> _T:
         """Repeat an action, with growing pauses, until it succeeds; say so when it starts to fail."""
         pause, failing_since, reported = _RETRY[0], time.monotonic(), ""
         while True:
@@ -556,9 +556,9 @@ class Kubelet:
             except _FAILURES as error:
                 text = f"{error}" or type(error).__name__
                 if text != reported:
-                    self._say(f"kubelet: cannot {what}, trying again: {text}")
+                    self._say(f"kubelet: cannot {purpose}, trying again: {text}")
                     reported = text
-                _logger.debug("%s: cannot %s for %.0f s: %s", self.node, what, time.monotonic() - failing_since, text)
+                _logger.debug("%s: cannot %s for %.0f s: %s", self.node, purpose, time.monotonic() - failing_since, text)
             await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads load, hides nothing
             pause = min(pause * 1.6, _RETRY[1])
 
@@ -596,8 +596,8 @@ def application(execute: Execute | None) -> Starlette:
         # An empty message on each channel begins the session.
         for channel in (_STDOUT, _STDERR, _STATUS):
             await websocket.send_bytes(bytes([channel]))
-        for channel, text, asked in ((_STDOUT, done.stdout, "output"), (_STDERR, done.stderr, "error")):
-            if text and asked in websocket.query_params:
+        for channel, text, parameter in ((_STDOUT, done.stdout, "output"), (_STDERR, done.stderr, "error")):
+            if text and parameter in websocket.query_params:
                 await websocket.send_bytes(bytes([channel]) + text.encode())
         await websocket.send_bytes(bytes([_STATUS]) + json.dumps(_exec_status(done.code)).encode())
         await websocket.close()
@@ -633,14 +633,14 @@ async def _until_renewal(pair: KeyPair) -> None:
     await asyncio.sleep(left)
 
 
-def _condition(kind: str, since: str, status: str, reason: str, message: str) -> dict[str, str]:
+def _condition(kind: str, transition_time: str, status: str, reason: str, message: str) -> dict[str, str]:
     return {
         "type": kind,
         "status": status,
         "reason": reason,
         "message": message,
         "lastHeartbeatTime": _timestamp(),
-        "lastTransitionTime": since,
+        "lastTransitionTime": transition_time,
     }
 
 

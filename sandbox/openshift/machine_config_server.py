@@ -121,24 +121,24 @@ def accepted_version(accept: str) -> Version:
 
 def _media_ranges(accept: str) -> list[tuple[float, str, dict[str, str]]]:
     """Return (quality, subtype, parameters), best first."""
-    found = []
+    ranges = []
     for part in accept.split(","):
-        mime, *rest = (piece.strip() for piece in part.split(";"))
+        mime, *pieces = (piece.strip() for piece in part.split(";"))
         kind, slash, subtype = mime.partition("/")
         if not slash or not kind:
             continue
-        parameters = {key.strip(): value.strip() for key, _unused, value in (piece.partition("=") for piece in rest)}
+        parameters = {key.strip(): value.strip() for key, _unused, value in (piece.partition("=") for piece in pieces)}
         try:
             quality = float(parameters.get("q", "1"))
         except ValueError:
             quality = 0.0
-        found.append((quality, subtype, parameters))
-    return sorted(found, key=lambda entry: -entry[0])
+        ranges.append((quality, subtype, parameters))
+    return sorted(ranges, key=lambda entry: -entry[0])
 
 
 def _parsed(version: str) -> Version | None:
-    found = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?", version)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?", version)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def in_version(config: Config, version: Version) -> Config:

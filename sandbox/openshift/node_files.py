@@ -38,10 +38,10 @@ def registries_conf(manifests: list[Object]) -> str:
     for manifest in manifests:
         if manifest.get("kind") != "ImageDigestMirrorSet":
             continue
-        for each in (manifest.get("spec") or {}).get("imageDigestMirrors") or []:
-            groups.setdefault(each["source"], []).extend(each.get("mirrors") or [])
-            if each.get("mirrorSourcePolicy") == "NeverContactSource":
-                blocked.add(each["source"])
+        for entry in (manifest.get("spec") or {}).get("imageDigestMirrors") or []:
+            groups.setdefault(entry["source"], []).extend(entry.get("mirrors") or [])
+            if entry.get("mirrorSourcePolicy") == "NeverContactSource":
+                blocked.add(entry["source"])
     lines = ['unqualified-search-registries = ["registry.access.redhat.com", "docker.io"]', 'short-name-mode = ""', ""]
     for source in sorted(source for source, mirrors in groups.items() if mirrors or source in blocked):
         lines += ["[[registry]]", '  prefix = ""', f'  location = "{source}"', *(["  blocked = true"] if source in blocked else []), ""]
@@ -51,18 +51,18 @@ def registries_conf(manifests: list[Object]) -> str:
 
 
 def _proxy_environment(manifests: list[Object]) -> str:
-    status: dict[str, Any] = next((each.get("status") or {} for each in manifests if each.get("kind") == "Proxy"), {})
+    status: dict[str, Any] = next((manifest.get("status") or {} for manifest in manifests if manifest.get("kind") == "Proxy"), {})
     names = {"HTTP_PROXY": "httpProxy", "HTTPS_PROXY": "httpsProxy", "NO_PROXY": "noProxy"}
     head = "# Proxy environment variables will be populated in this file.\n"
     return head + "".join(f"{name}={status[key]}\n" for name, key in names.items() if status.get(key))
 
 
 def _trust_bundle(manifests: list[Object]) -> str:
-    for each in manifests:
-        metadata = each.get("metadata") or {}
-        place = (each.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    for manifest in manifests:
+        metadata = manifest.get("metadata") or {}
+        place = (manifest.get("kind"), metadata.get("namespace"), metadata.get("name"))
         if place == ("ConfigMap", "openshift-config", "user-ca-bundle"):
-            return str((each.get("data") or {}).get("ca-bundle.crt", ""))
+            return str((manifest.get("data") or {}).get("ca-bundle.crt", ""))
     return ""
 
 

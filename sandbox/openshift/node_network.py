@@ -96,39 +96,39 @@ class NetworkScript:
         if not starts or PROGRAM not in files or CONF not in files:
             return None
         values = dict(re.findall(r'^(\w+)="(.*)"$', files[CONF].decode(), re.MULTILINE))
-        families = tuple(int(each) for each in values.get("FAMILIES", "4").split())
+        families = tuple(int(family) for family in values.get("FAMILIES", "4").split())
         return cls(values.get("METADATA_URL", ""), values.get("NODE_ADDRESS", ""), families)
 
     async def configure(self, machine: Machine) -> NodeNetwork:
         """Return what the machine configures. Waits for the metadata service at the first boot."""
         saved, reported = machine.directory / SAVED, False
-        while (found := await self._read(machine)) is None and not saved.exists():
+        while (values := await self._read(machine)) is None and not saved.exists():
             if not reported:
                 machine.console(f"node-network: {self.metadata_url} has no metadata of this device yet: trying again in 5 s")
                 reported = True
             await asyncio.sleep(_RETRY)
-        if found is None:
-            found = json.loads(saved.read_text(encoding="utf-8"))
+        if values is None:
+            values = json.loads(saved.read_text(encoding="utf-8"))
         else:
-            saved.write_text(json.dumps(found), encoding="utf-8")
-        machine.configure_private(found["private"])
-        network = self._chosen(machine, found)
+            saved.write_text(json.dumps(values), encoding="utf-8")
+        machine.configure_private(values["private"])
+        network = self._chosen(machine, values)
         if network.gateway:
             machine.configure(network.address, lambda: network.is_routed(machine))
         where = "bond0" if network.vlan is None else f"bond0.{network.vlan}"
         machine.console(f"node-network: configured {where} with {' and '.join(network.addresses)}")
         return network
 
-    def _chosen(self, machine: Machine, found: dict[str, str]) -> NodeNetwork:
+    def _chosen(self, machine: Machine, values: dict[str, str]) -> NodeNetwork:
         """Return the node addresses. In the service's network that is the address of DHCP, if the metadata has none of the chosen kind."""
-        address = found.get({"vlan": "vlan_address", "private": "private"}.get(self.kind, "public"), "")
+        address = values.get({"vlan": "vlan_address", "private": "private"}.get(self.kind, "public"), "")
         if not address:
             machine.console(f"node-network: the metadata has no {self.kind} IPv4 address of this device")
             return NodeNetwork(machine.hardware.address)
         if self.kind == "vlan":
-            return NodeNetwork(address, int(found["vlan"]), gateway=found.get("gateway", ""))
+            return NodeNetwork(address, int(values["vlan"]), gateway=values.get("gateway", ""))
         # nodeip-configuration takes the address of the other IP version on the same interface.
-        return NodeNetwork(address, second=found["ipv6"] if set(self.families) == {4, 6} else "")
+        return NodeNetwork(address, second=values["ipv6"] if set(self.families) == {4, 6} else "")
 
     async def _read(self, machine: Machine) -> dict[str, str] | None:
         """Return the addresses in the metadata, and the VLAN and the address in its tags; None as long as it is not complete."""
@@ -144,11 +144,11 @@ class NetworkScript:
             return None
 
         def of(family: int, *, public: bool) -> str:
-            own = [each for each in addresses if each["management"] and (each["address_family"], each["public"]) == (family, public)]
+            own = [entry for entry in addresses if entry["management"] and (entry["address_family"], entry["public"]) == (family, public)]
             return str(own[0]["address"]) if own else ""
 
-        found = {"public": of(4, public=True), "private": of(4, public=False), "ipv6": of(6, public=True)}
-        return {**found, "vlan": vlan, "vlan_address": address, "gateway": values.get("openshift-vlan-gateway", "")}
+        management = {"public": of(4, public=True), "private": of(4, public=False), "ipv6": of(6, public=True)}
+        return {**management, "vlan": vlan, "vlan_address": address, "gateway": values.get("openshift-vlan-gateway", "")}
 
 
 async def node_network(machine: Machine, script: NetworkScript | None) -> NodeNetwork:

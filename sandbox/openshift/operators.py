@@ -253,7 +253,7 @@ class Operators:
         self._clock = cluster.clock
         self._state = _State()
         self._progress = {operator.name: _Progress() for operator in _CATALOGUE}
-        self._since: dict[str, str] = {}
+        self._transition_times: dict[str, str] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._elapsed: set[str] = set()
         self._ingress_operator = IngressOperator(cluster, cluster.assets.domain, self._write_status, self._conditions)
@@ -284,7 +284,7 @@ class Operators:
         for item in await self._cluster.api.items(resources.CLUSTER_OPERATORS):
             name = item["metadata"]["name"]
             for condition in (item.get("status") or {}).get("conditions") or []:
-                self._since[f"{name}/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
+                self._transition_times[f"{name}/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
                 if name in self._progress and condition["type"] == "Available" and condition["status"] == "True":
                     self._elapsed.add(f"operator {name}")
                     self._progress[name].settled = self._progress[name].was_available = True
@@ -293,7 +293,7 @@ class Operators:
                 self._progress[name].version = versions[0]["version"]
         version = await self._cluster.api.get(resources.CLUSTER_VERSION)
         for condition in ((version or {}).get("status") or {}).get("conditions") or []:
-            self._since[f"version/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
+            self._transition_times[f"version/{condition['type']}/{condition['status']}"] = condition["lastTransitionTime"]
         if version is not None and (condition_of(version, "Progressing") or {}).get("status") == "False":
             self._elapsed.add("version")
         etcd = await self._cluster.api.get(resources.ETCD)
@@ -411,13 +411,13 @@ class Operators:
         """Render every pool, move its nodes to the new config one by one, and write what an administrator sees."""
         configs = await self._cluster.api.items(resources.MACHINE_CONFIGS)
         members = _members(pools, self._state.nodes)
-        sources = [{"kind": "MachineConfig", "name": each["metadata"]["name"]} for each in configs]
-        for found in pools:
-            name = found["metadata"]["name"]
-            rendered, _unused = self._cluster.render(found, configs, schedulable=schedulable)
+        sources = [{"kind": "MachineConfig", "name": config["metadata"]["name"]} for config in configs]
+        for current in pools:
+            name = current["metadata"]["name"]
+            rendered, _unused = self._cluster.render(current, configs, schedulable=schedulable)
             nodes = members[name]
             configuration = {"name": rendered, "source": sources}
-            pool = await self._name_rendered(found, configuration)
+            pool = await self._name_rendered(current, configuration)
             if not (pool.get("spec") or {}).get("paused"):
                 await self._roll_out(name, nodes, rendered)
             status = self._pool_status(pool, nodes, configuration)
@@ -705,19 +705,19 @@ class Operators:
 
     def _conditions(self, owner: str, desired: Mapping[str, tuple[str, str, str]]) -> list[dict[str, str]]:
         """Return conditions whose transition time changes only with their status."""
-        found = []
+        conditions = []
         for kind, (status, reason, message) in desired.items():
             key = f"{owner}/{kind}/{status}"
             other = f"{owner}/{kind}/{'False' if status == 'True' else 'True'}"
-            self._since.pop(other, None)
-            since = self._since.setdefault(key, _now())
-            condition = {"type": kind, "status": status, "lastTransitionTime": since}
+            self._transition_times.pop(other, None)
+            transition_time = self._transition_times.setdefault(key, _now())
+            condition = {"type": kind, "status": status, "lastTransitionTime": transition_time}
             if reason:
                 condition["reason"] = reason
             if message:
                 condition["message"] = message
-            found.append(condition)
-        return found
+            conditions.append(condition)
+        return conditions
 
     async def _write_status(self, path: str, item: Object, status: Object) -> None:
         """Write a status if it is not what was written last."""
@@ -733,14 +733,14 @@ def _registry_problem(spec: Mapping[str, Any], claims: list[Object]) -> str:
     """Return why the registry's pod does not run, empty if it does or if there is no registry."""
     if spec.get("managementState") != "Managed":
         return ""
-    given = spec.get("storage") or {}
-    storage = {kind: given[kind] for kind in ("emptyDir", "pvc") if given.get(kind) is not None}
+    backends = spec.get("storage") or {}
+    storage = {kind: backends[kind] for kind in ("emptyDir", "pvc") if backends.get(kind) is not None}
     if len(storage) != 1:
         return "Error: storage backend not configured" if not storage else "Error: exactly one storage type should be configured"
     if "emptyDir" in storage:
         return ""
     name = storage["pvc"].get("claim")
-    claim = next((each for each in claims if each["metadata"]["name"] == name), None)
+    claim = next((candidate for candidate in claims if candidate["metadata"]["name"] == name), None)
     if claim is None:
         return f'persistentvolumeclaim "{name}" not found'
     bound = (claim.get("status") or {}).get("phase") == "Bound"

@@ -119,7 +119,7 @@ class _Session:
         manifest = json.loads(await self._get("manifests", self._place.digest))
         if manifest.get("mediaType") == images.MANIFEST_LIST:
             architecture = _ARCHITECTURES[self._machine.hardware.architecture]
-            chosen = [each["digest"] for each in manifest["manifests"] if each["platform"]["architecture"] == architecture]
+            chosen = [entry["digest"] for entry in manifest["manifests"] if entry["platform"]["architecture"] == architecture]
             if not chosen:
                 raise PullError(f"choosing image instance: no image found in manifest list for architecture {architecture}")
             manifest = json.loads(await self._get("manifests", chosen[0]))
@@ -127,8 +127,8 @@ class _Session:
         if config.get("architecture") != _ARCHITECTURES[self._machine.hardware.architecture]:
             raise PullError(f"image is for {config.get('architecture')}: exec format error")
         layer = b""
-        for each in manifest["layers"]:
-            layer = await self._get("blobs", each["digest"])
+        for descriptor in manifest["layers"]:
+            layer = await self._get("blobs", descriptor["digest"])
         return layer
 
     async def _get(self, kind: str, digest: str) -> bytes:
@@ -144,10 +144,10 @@ class _Session:
         return answer.content
 
     async def _authorize(self, challenge: str) -> str:
-        scheme, _unused, rest = challenge.partition(" ")
+        scheme, _unused, fields = challenge.partition(" ")
         if scheme.lower() == "basic":
             return f"Basic {self._login}" if self._login else ""
-        parameters = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        parameters = dict(re.findall(r'(\w+)="([^"]*)"', fields))
         if scheme.lower() != "bearer" or "realm" not in parameters:
             raise PullError(f"unsupported authentication: {challenge}")
         query = httpx.QueryParams({name: parameters[name] for name in ("service", "scope") if name in parameters})
@@ -184,23 +184,25 @@ def places(registries: bytes, image: Reference) -> list[Reference]:
         if len(prefix) > len(best[0]) and (image.name == prefix or image.name.startswith(f"{prefix}/")):
             best = (prefix, entry)
     prefix, entry = best
-    found = [Reference.parse(f"{mirror['location']}{image.name.removeprefix(prefix)}@{image.digest}") for mirror in entry.get("mirror", [])]
-    return found if entry.get("blocked") else [*found, image]
+    mirrors = [
+        Reference.parse(f"{mirror['location']}{image.name.removeprefix(prefix)}@{image.digest}") for mirror in entry.get("mirror", [])
+    ]
+    return mirrors if entry.get("blocked") else [*mirrors, image]
 
 
 def environment(files: Mapping[str, bytes]) -> dict[str, str]:
     """Return the proxy variables of the machine's services."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for path in _ENVIRONMENT_FILES:
         for line in files.get(path, b"").decode().splitlines():
             if line.startswith("DefaultEnvironment="):
                 for word in shlex.split(line.removeprefix("DefaultEnvironment=")):
                     name, _unused, value = word.partition("=")
-                    found[name] = value.replace("%%", "%")
+                    variables[name] = value.replace("%%", "%")
             elif "=" in line and not line.startswith(("#", "[")):
                 name, _unused, value = line.partition("=")
-                found[name] = value
-    return found
+                variables[name] = value
+    return variables
 
 
 def uses_proxy(no_proxy: str, place: str) -> bool:

@@ -82,10 +82,10 @@ def require_namespaces() -> None:
 
 
 def _unshare() -> str:
-    found = shutil.which("unshare")
-    if found is None:
+    path = shutil.which("unshare")
+    if path is None:
         raise NamespacesError("there is no unshare command (package util-linux)")
-    return found
+    return path
 
 
 class RealKubelets:

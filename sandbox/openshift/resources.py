@@ -356,7 +356,7 @@ def signer_secret(path: str, certificate: bytes, key: bytes) -> Object:
     item = secret(namespace, name, {"tls.crt": certificate, "tls.key": key})
     moments = {"not-before": begins, "not-after": ends}
     item["metadata"]["annotations"] = {
-        f"auth.openshift.io/certificate-{what}": moment.strftime("%Y-%m-%dT%H:%M:%SZ") for what, moment in moments.items()
+        f"auth.openshift.io/certificate-{suffix}": moment.strftime("%Y-%m-%dT%H:%M:%SZ") for suffix, moment in moments.items()
     }
     return {**item, "type": "kubernetes.io/tls"}
 

@@ -104,14 +104,14 @@ def _firewall_settings(config: Mapping[str, Any], files: Mapping[str, bytes]) ->
 class IdleSystem:
     """A machine that only reports what its config contains."""
 
-    def __init__(self, machine: Machine, found: str, *, failed: bool = False) -> None:
+    def __init__(self, machine: Machine, summary: str, *, failed: bool = False) -> None:
         self._machine = machine
-        self._found = found
+        self._summary = summary
         self._failed = failed
 
     async def run(self) -> None:
-        self._machine.console(self._found)
-        await self._machine.report("failed" if self._failed else "running", self._found)
+        self._machine.console(self._summary)
+        await self._machine.report("failed" if self._failed else "running", self._summary)
         await asyncio.Event().wait()
 
 
@@ -165,10 +165,10 @@ class BootstrapSystem:
         if assets.available_image != assets.release_image:
             self._machine.console(f"The mirror does not have {assets.release_image}; OpenShift {assets.version} stands in for it")
         layer = await puller.until_pulled("release-image.service", assets.available_image)
-        found = component_images(layer)
-        await puller.until_pulled("node-image-pull.service", found[os_component(found)])
+        components = component_images(layer)
+        await puller.until_pulled("node-image-pull.service", components[os_component(components)])
         for name in _BOOTKUBE_IMAGES:
-            await puller.until_pulled("bootkube.service", found[name])
+            await puller.until_pulled("bootkube.service", components[name])
 
     async def _until_control_plane(self, cluster: Cluster) -> None:
         approver = asyncio.create_task(self._approve(cluster))
@@ -267,12 +267,12 @@ class NodeSystem:
         cluster = self._clusters.trusted_by(self._config.ca_bundle)
         if cluster is None or target.pod != f"etcd-{self._machine.hardware.hostname.lower()}" or target.namespace != ETCD_NAMESPACE:
             raise LookupError(f"no command can be run in pod {target.namespace}/{target.pod} of this sandbox")
-        asked = cluster.etcd_member_of(self._machine.hardware.device_id)
-        if target.container == "etcd" and asked is None:
+        member = cluster.etcd_member_of(self._machine.hardware.device_id)
+        if target.container == "etcd" and member is None:
             raise LookupError(f"container not found ({target.container!r}): it does not run")
         if target.container not in {"etcd", "etcdctl"}:
             raise LookupError(f"container not found ({target.container!r})")
-        return etcdctl.run(cluster.etcd, asked, command)
+        return etcdctl.run(cluster.etcd, member, command)
 
     async def _control_plane(self, ready: asyncio.Event) -> None:
         """Run this master's part of the control plane: at first when its node is ready, later by itself at every boot."""
@@ -347,7 +347,7 @@ async def _complete(cluster: Cluster) -> None:
     await cluster.api.apply(resources.BOOTSTRAP_STATUS, resources.config_map("kube-system", "bootstrap", {"status": "complete"}))
 
 
-async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[Any]]) -> Any:
+async def _persist(machine: Machine, purpose: str, action: Callable[[], Awaitable[Any]]) -> Any:
     """Repeat an action until it succeeds, saying what is wrong when that changes."""
     reported = ""
     while True:
@@ -356,8 +356,8 @@ async def _persist(machine: Machine, what: str, action: Callable[[], Awaitable[A
         except PASSING_FAILURES as error:
             text = str(error) or type(error).__name__
             if text != reported:
-                machine.console(f"cannot {what}, trying again: {text}")
-                _logger.warning("%s cannot %s, trying again: %s", machine.hardware.hostname, what, text)
+                machine.console(f"cannot {purpose}, trying again: {text}")
+                _logger.warning("%s cannot %s, trying again: %s", machine.hardware.hostname, purpose, text)
                 reported = text
         await asyncio.sleep(_RETRY)
 
@@ -380,7 +380,7 @@ async def _serving(
         await _until_open(machine, port, lambda: listener.open(address, port, server_context(pair)))
         for other, (number, forward) in itertools.product(others, forwards.items()):
             await _until_open(machine, number, partial(forward.open, other, number))
-        firewall.guard(*listener.sockets, *(each for forward in forwards.values() for each in forward.sockets))
+        firewall.guard(*listener.sockets, *(sock for forward in forwards.values() for sock in forward.sockets))
 
     async def close_ports() -> None:
         await listener.close()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this API does not have: the answers to calls that no resource answers, and refusals before a resource answers.
+"""The parts of the vendor's API that this one lacks: answers to calls without a resource, and refusals in place of a resource's answer.
 
 The network of a rack of one's own is neither switched nor routed by this API. Accepted and ignored, a VLAN or an elastic address would fail
 much later, on the machine. Virtual networks themselves can be created: they are names without an effect, which clients keep locks in.
@@ -82,7 +82,7 @@ EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {
     "/market/spot/prices/metros": {"spot_market_prices": {}},
     "/devices/{id}/firmware-sets": {"record": None},
 }
-"""Path of a GET -> its answer: nobody can add anything there, and this is what clients read then (shapes: vendor's OpenAPI text)."""
+"""Path of a GET -> its answer, of lists that are always empty here (shapes: vendor's OpenAPI text)."""
 EMPTY_PAGES: Final[Mapping[str, str]] = {
     "/projects/{id}/connections": "interconnections",
     "/organizations/{id}/connections": "interconnections",
@@ -163,7 +163,7 @@ def _not_found(_call: Call) -> Reply:
 
 
 def _check_owner(call: Call) -> None:
-    """Check that the object whose list is read is the caller's."""
+    """Raise 403 or 404 unless the object whose list is read is the caller's."""
     kind = call.path.split("/")[1]
     if kind == "projects":
         project_of(call)

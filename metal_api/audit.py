@@ -1,11 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit log: every change of the state, with who caused it and when, as lines of JSON in ``audit.log`` of the state folder.
+"""The audit log: every change of the state, with its author and time, as lines of JSON in ``audit.log`` of the state folder.
 
 Values of fields that may be secret (userdata, keys, custom data) are not in it, only their names. The file grows: rotate it with
-``copytruncate`` of logrotate, or with its own means; the server opens it for each entry. While it cannot be written, entries are kept in
-memory and written when it can be again; of more than :data:`MOST_KEPT` the oldest are lost, and a line says how many.
+``copytruncate`` of logrotate; the server opens it for each entry. While it cannot be written, entries are kept in
+memory and written when it can be again; of more than :data:`MOST_KEPT` the oldest are lost, and a line has their number.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _append(path: Path, text: bytes) -> None:
     try:
         size = os.fstat(descriptor).st_size
         try:
-            # Unbuffered: a full disk takes a part of it.
+            # Unbuffered: on a full disk a part of it may be written.
             left = memoryview(text)
             while left:
                 left = left[os.write(descriptor, left) :]

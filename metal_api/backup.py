@@ -4,7 +4,7 @@
 """Backup and restore of a state folder: one archive with the state, the CA and the token.
 
 The database of an Ironic of the server's own is not in it: its nodes are created again, from the state and the rack file. The
-archive is the same for SQLite and PostgreSQL: it has the state as ``metal.sqlite``.
+archive is the same for SQLite and PostgreSQL: it contains the state as ``metal.sqlite``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from metal_api.database_option import PLACE, check_place, open_database, write_p
 from metal_api.state_folder import StartError, locked
 
 FILES: Final = ("token", "tls/ca.pem", "tls/ca.key", "audit.log")
-"""What is kept besides the database; all else is made at the next start."""
+"""Files that are archived beside the database; all others are made at the next start."""
 _OF_OLDER_VERSIONS: Final = ("ironic/ironic.sqlite", "ironic/password", "ironic/database-is-complete")
-"""What archives of older versions have besides, which is not restored."""
+"""Files of archives of older versions that are not restored."""
 RESTORED_WITHIN: Final = 600.0
 """Seconds in which PostgreSQL has to store the whole state."""
 
@@ -36,7 +36,7 @@ RESTORED_WITHIN: Final = 600.0
 def backup(state: Path, archive: Path, url: str | None = None) -> list[str]:
     """Write a state folder to ``archive`` (gzip), also while its server runs. Returns the names in it. Raises :class:`StartError`.
 
-    ``url``: of the PostgreSQL database with the state. It has secrets: the token and the CA's key. Its owner alone
+    ``url``: of the PostgreSQL database with the state. It contains secrets: the token and the CA's key. Its owner alone
     may read it.
     """
     check_place(state, url)

@@ -161,7 +161,7 @@ def _json(body: bytes) -> dict[str, Any]:
 
 
 def _of_server(world: World, device: Device | None, address: str) -> str | None:
-    """Return the script of a server that is no device, not yet or no more: it cleans its disks, or waits until that is known."""
+    """Return the script of a server that is not a device: it cleans its disks, or waits for its next use."""
     server = world.store[Server].first("address", address)
     if server is None or not server.is_plain:
         return None
@@ -177,7 +177,7 @@ def _next_try(world: World, reason: str) -> str:
 
 
 def _warn_of_address(world: World, mac: str, address: str) -> None:
-    """Record for a device that its machine called from an address that is not its own: the device cannot boot so."""
+    """Record that a machine called from an address that is not its device's, with which the device cannot boot."""
     requested = mac.replace("-", ":").lower()
     server = next((candidate for candidate in world.store[Server] if requested in candidate.macs), None)
     device = world.store[Device].get(server.device_id) if server is not None and server.device_id else None
@@ -191,8 +191,8 @@ def _warn_of_address(world: World, mac: str, address: str) -> None:
 
 @dataclass(frozen=True)
 class BootMedia:
-    """What a boot service for servers has besides. ``folder``: with the boot ISO and the loader of local disks. ``firmware``: folder of
-    iPXE for HTTP boot. ``images``: folder with copies of the images that machines boot, None without one. ``agent``: folder of Ironic's
+    """The files that a boot service serves for servers. ``folder``: with the boot ISO and the loader of local disks. ``firmware``: folder
+    of iPXE for HTTP boot. ``images``: folder with copies of the images that machines boot, None without one. ``agent``: folder of Ironic's
     agent, None without one; ``ironic_url``: of the Ironic that it reports to.
     """
 

@@ -145,7 +145,7 @@ goto network
 
 
 class BootIsoError(Exception):
-    """The boot ISO cannot be made; the message says what is missing or which program failed."""
+    """The boot ISO cannot be made; the message names what is missing, or the program that failed."""
 
 
 def script(boot_url: str) -> str:
@@ -204,7 +204,7 @@ def write_boot_iso(path: Path, boot_url: str) -> None:
         content.mkdir()
         shutil.copyfile(_BIOS_LOADER, content / "isolinux.bin")
         shutil.copyfile(_BIOS_MODULE, content / "ldlinux.c32")
-        # ISOLINUX decides by the extension what kind of program a file is: it does not know .lkrn.
+        # ISOLINUX decides by the extension what kind of program a file is: .lkrn is unknown.
         shutil.copyfile(_BIOS_IPXE, content / "ipxe.krn")
         (content / "isolinux.cfg").write_text(_ISOLINUX, encoding="ascii")
         (content / "boot.ipxe").write_text(text, encoding="ascii")
@@ -215,7 +215,7 @@ def write_boot_iso(path: Path, boot_url: str) -> None:
         _run(
             "xorriso",
             *("-as", "mkisofs", "-quiet", "-o", str(made), "-V", "METAL_BOOT"),  # codespell:ignore quiet
-            # -r and not -R: modes and owners that do not depend on who makes the ISO.
+            # -r and not -R: modes and owners that do not depend on the user who makes the ISO.
             *("-J", "-r"),
             *("-b", "isolinux.bin", "-c", "boot.cat", "-no-emul-boot", "-boot-load-size", "4", "-boot-info-table"),
             *("-eltorito-alt-boot", "-e", "uefi.img", "-no-emul-boot"),

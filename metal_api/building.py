@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 SHOW_EVERY: Final = 30.0
-"""Seconds between two lines of a step that takes long, where the output is no terminal."""
+"""Seconds between two progress lines of a step, where the output is no terminal."""
 
 
 class BuildError(Exception):
@@ -90,7 +90,7 @@ def run_step(console: Console, title: str, command: Sequence[str], *, folder: Pa
     """Run one step in ``folder`` and show how long it takes. Raises :class:`BuildError` with the end of its output."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
-        # In a session of its own: what it has started ends with it.
+        # In a session of its own, so that its children end with it.
         process = subprocess.Popen(
             command,
             cwd=folder,
@@ -121,7 +121,7 @@ def run_step(console: Console, title: str, command: Sequence[str], *, folder: Pa
 
 @contextlib.contextmanager
 def _shown(console: Console, title: str) -> Iterator[None]:
-    """On a terminal a line with the elapsed time, which goes again; elsewhere a line that says what has begun."""
+    """Show the title: on a terminal with the elapsed time, and removed at the end; elsewhere as one line."""
     if not console.is_terminal:
         console.print(f"  {title} ...", markup=False)
         yield

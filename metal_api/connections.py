@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connections of a server: how many there may be, of one client and of all, and which of them ends when one more comes."""
+"""The connections of a server: limits for one client and for all, and the choice of the connection that ends when a limit is reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final, Protocol
 LOG = logging.getLogger(__name__)
 
 DESCRIPTORS: Final = 65536
-"""File descriptors that a server asks for at its start, as far as its limits allow."""
+"""File descriptors that a server requests at its start, as far as its limits allow."""
 _SHARE: Final = 4
 """Of the descriptors one in so many is for connections: others are for databases, BMCs and programs."""
 _REPORTED_EVERY: Final = 60.0
@@ -29,7 +29,7 @@ class Connection(Protocol):
         """Whether the server waits for the client: for the TLS handshake, a request, or the end of one."""
 
     def abort(self) -> None:
-        """End it at once."""
+        """End the connection at once."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ from typing import Final
 
 _logger = logging.getLogger(__name__)
 
-# PR_SET_PDEATHSIG (1) with SIGKILL (9), prctl(2). It has to be asked for by the child itself; done by a fresh interpreter
+# PR_SET_PDEATHSIG (1) with SIGKILL (9), prctl(2). The child has to request it itself; done by a fresh interpreter
 # and not in preexec_fn, which may deadlock in a process with threads. A parent that died before the call shows as another
 # parent id.
 _LAUNCHER: Final = (
@@ -36,7 +36,7 @@ _SETTLED_AFTER: Final = 30.0
 class Child:
     """One program, started again (with growing pauses) whenever it ends by itself.
 
-    ``command`` gives the argument list anew for each start, ``directory`` is its working directory, ``log`` the file
+    ``command`` returns the argument list of each start, ``directory`` is its working directory, ``log`` the file
     that collects its output (started over when it has grown beyond 32 MiB).
     """
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RackMetro:
-    """``network``: of the servers' first interface; ``first``, ``last``: the addresses in it that servers get, both included.
+    """``network``: of the servers' first interface; ``first``, ``last``: the addresses in it for servers, both included.
 
     ``dhcp_interface``: where the server of the Metal API serves DHCP and TFTP for this network; empty if another DHCP server does.
     """
@@ -641,7 +641,7 @@ def _listed(top: _Fields, key: str, name: str, *default: object) -> list[tuple[s
 
 
 def _merged(defaults: Mapping[str, Any], server: object) -> object:
-    """Return a server with the values of ``defaults`` that it has not itself, also those of its BMC."""
+    """Return a server with the values of ``defaults`` for the keys that it lacks, also those of its BMC."""
     if not isinstance(server, dict):
         return server
     own, common = server.get("bmc") or {}, defaults["bmc"]

@@ -69,7 +69,7 @@ MOST_CONNECTIONS, MOST_CONNECTIONS_OF_CLIENT = 2000, 128
 """Of each listener, and of one address there."""
 
 LOST_WITHIN = 300.0
-"""Seconds that the node of a server may take at the start if Ironic does not have it; one that takes longer is enrolled later."""
+"""Seconds until the node of a server has to exist at the start if Ironic lacks it; else the server is enrolled later."""
 
 OWNER = Owner("Metal", "Admin", "admin@metal.invalid", "metal")
 
@@ -179,7 +179,7 @@ def rack_in_force(path: Path, state: Path) -> Rack:
             return load_rack(path)
         LOG.error("the metros and plans of the last start are in force, correct the file and reload it (SIGHUP): %s", error)  # noqa: TRY400
         return replace(load_rack(kept), are_servers_known=False)
-    # Without servers: it has no secrets, and names no files.
+    # Without servers it contains no secrets and no names of files.
     _keep(rack, yaml.safe_dump({name: data[name] for name in ("metros", "plans") if data.get(name)}), kept)
     return rack
 
@@ -200,7 +200,7 @@ def _keep(rack: Rack, text: str, kept: Path) -> None:
 
 
 def catalogue_of(rack: Rack) -> Catalogue:
-    """Return the catalogue of a rack: its metros, and its plans besides those of the vendor."""
+    """Return the catalogue of a rack: its metros, and its plans beside those of the vendor."""
     return Catalogue(
         [own_metro(metro.code, metro.name, metro.country) for metro in rack.metros],
         [
@@ -495,7 +495,7 @@ def own_ironic(state: Path) -> Access:
 
 
 def enrol_once(rack: Rack, access: Access, *, dry_run: bool, remove: Sequence[str], check_bmcs: bool) -> int:
-    """Enrol the servers of a rack, print what became of each, and return the exit status. Raises :class:`StartError`.
+    """Enrol the servers of a rack, print the outcome of each, and return the exit status. Raises :class:`StartError`.
 
     ``check_bmcs``: whether this computer reaches the BMCs, as an Ironic of its own does.
     """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The servers that exist: which device each one is, and which can be ordered.
+"""The servers of the rack: the device of each one, and whether it can be ordered.
 
 A backend reports them (:meth:`Servers.refresh`); a plan with servers is served by these alone. The record of a server has its device, in
 the same transaction as the order: no server is given to two devices, and none is forgotten when the process is killed.
@@ -28,8 +28,8 @@ LOG = logging.getLogger(__name__)
 class FoundServer:
     """A server as its backend reports it. ``address``: the one chosen for it there, empty for the next free one of its metro.
 
-    ``reserved_for``: id or name of the project that it is reserved for, empty for none. ``instance``: what the backend says that it is
-    used for, the id of a device or anything else. ``unavailable``: why it cannot be ordered now, empty if it can. ``cleaning``: whether its
+    ``reserved_for``: id or name of the project that it is reserved for, empty for none. ``instance``: its user at the backend:
+    the id of a device or anything else. ``unavailable``: why it cannot be ordered now, empty if it can. ``cleaning``: whether its
     disks are cleaned now.
     """
 
@@ -153,7 +153,7 @@ class Servers:
         if device_id is None and reported.instance and not unavailable:
             unavailable = f"in use by instance {reported.instance}, which is no device of this API"
         if device_id is None and other is not None:
-            # The backend has forgotten the server of a device, which runs on, and knows it anew.
+            # The backend has lost the server of a device, which runs on, and reports it as a new one.
             unavailable = unavailable or f"it has the MAC address of server {other.name}, which is device {other.device_id}"
         address, network, gateway = known.address if known else "", "", ""
         if (plain := self._world.environment.networks.get(reported.metro)) is not None:
@@ -203,7 +203,7 @@ class Servers:
         if not name:
             return None
         projects = self._world.store[Project]
-        # A name is that of a project of the first organization: users of others could give theirs the same.
+        # A name is that of a project of the first organization: users of other organizations could create one of the same name.
         first = next((organization.id for organization in self._world.store[Organization]), None)
         return projects.get(name) or next(
             (project for project in projects if project.name == name and project.organization_id == first), None

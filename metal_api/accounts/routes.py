@@ -169,7 +169,7 @@ def create_project(call: Call) -> Reply:
 
 
 def _record(call: Call, project: Project, type_: str, body: str) -> None:
-    """Record an event of a project (types and texts are ours: metal-cli's test wants the project's name in the text)."""
+    """Record an event of a project (types and texts are ours: metal-cli's test requires the project's name in the text)."""
     record_project_event(call.world, project.id, type_, body, user_id=call.caller.user_id)
 
 

@@ -120,8 +120,8 @@ class OperatingSystem:
 class Catalogue:
     """Plans, metros and operating systems by slug, code or id.
 
-    ``metros``: instead of the vendor's; ``plans``: besides the vendor's, or in place of one with the same slug. In metros that are not the
-    vendor's nothing costs what the vendor took, and there is no spot market.
+    ``metros``: instead of the vendor's; ``plans``: besides the vendor's, or in place of one with the same slug. In other metros
+    than the vendor's the prices of the vendor's plans are 0, and there is no spot market.
     """
 
     def __init__(self, metros: Iterable[Metro] = (), plans: Iterable[Plan] = ()) -> None:
@@ -179,13 +179,13 @@ class Catalogue:
 
 class _Plans(dict[str, Plan]):
     def __missing__(self, slug: str) -> Plan:
-        """Return a plan that is not in the catalogue any more, of devices that still have it; nobody can order it."""
+        """Return a plan that was removed from the catalogue, for the devices that still have it. It cannot be ordered."""
         return Plan(slug, "unknown", 0, 0, (), 2, "unknown", 0.0, "standard", (), ())
 
 
 class _Metros(dict[str, Metro]):
     def __missing__(self, code: str) -> Metro:
-        """Return a metro that is not in the catalogue any more, of devices that are still there; nobody can order there."""
+        """Return a metro that was removed from the catalogue, for the devices that are still in it. It accepts no orders."""
         return own_metro(code, code, "")
 
 

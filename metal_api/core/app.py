@@ -209,7 +209,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _AsgiEndpoint:
-    """Starlette takes an instance with ``__call__`` as an ASGI application; a plain function would be given a Request."""
+    """An ASGI application for Starlette's routes, which would call a plain function with a Request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -239,7 +239,7 @@ def secrets_of(request: Request) -> list[str]:
 
 
 async def _json_body(request: Request) -> tuple[dict[str, Any], bool | None]:
-    """Return the request's JSON object; or the bare boolean that a BGP session takes as default route (vendor's OpenAPI text)."""
+    """Return the request's JSON object; or the bare boolean that is the default route of a BGP session (vendor's OpenAPI text)."""
     text = await request.body()
     if not text.strip():
         return {}, None

@@ -155,7 +155,7 @@ class Call:
     def _sorted(self, records: list[T]) -> list[T]:
         """Sort by ``sort_by``, a field of the objects, and ``sort_direction`` (vendor's OpenAPI text).
 
-        The text does not say which lists can be sorted: here all paged lists. Unknown fields are ignored (ours).
+        The text does not name the lists that can be sorted: here all paged lists can. Unknown fields are ignored (ours).
         """
         name = self.query.get("sort_by")
         values = {id(record): getattr(record, name, None) for record in records} if name else {}

@@ -53,7 +53,7 @@ class Database(Protocol):
 
     @property
     def name(self) -> str:
-        """What a message calls it, without secrets."""
+        """The name of the database in messages, without secrets."""
 
     @property
     def is_up(self) -> bool:
@@ -75,7 +75,7 @@ class Database(Protocol):
         """Find out whether changes can be stored. Raises :class:`DatabaseError`."""
 
     def reconnect(self) -> None:
-        """Make a database that is down usable, in a thread: this takes seconds. Raises :class:`UnusableError`."""
+        """Reconnect a database that is down; in a thread, since it needs seconds. Raises :class:`UnusableError`."""
 
     def settle(self) -> bool:
         """Use what :meth:`reconnect` has made, and return whether the change that was in doubt is stored."""

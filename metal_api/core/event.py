@@ -15,7 +15,7 @@ from metal_api.core.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Record):
-    """An event of a device or a project. ``user_id``: the user who caused it, None for the service or the device."""
+    """An event of a device or a project. ``user_id``: its author, None for the service or the device."""
 
     type: str
     body: str

@@ -62,7 +62,7 @@ class Machines(Protocol):
         """Power off. Does nothing for unknown machines and those that are off."""
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
-        """Boot an existing machine from its disks (its firmware still asks the boot service first)."""
+        """Boot an existing machine from its disks (its firmware still calls the boot service first)."""
 
     async def reboot(self, device_id: str) -> None:
         """Power cycle."""

@@ -16,7 +16,7 @@ _COMPLETE: Final = 0x2
 def mac_of(address: str, table: Path = ARP) -> str | None:
     """Return the MAC address behind an IPv4 address of a network that this computer is on, None for any other address.
 
-    While a connection is open the kernel knows it, since it could not answer otherwise.
+    While a connection is open the kernel has the address, which it needs for its answers.
     """
     try:
         lines = table.read_text(encoding="ascii").splitlines()[1:]

@@ -14,7 +14,7 @@ import yaml
 PARSED: Final = 2**15
 """Characters that the slow parsers (YAML, MIME) read for one request: 0.1 to 0.3 s of work."""
 DEEPEST: Final = 100
-"""Levels of lists and objects in a text. The YAML parser takes a time that grows with their square."""
+"""Levels of lists and objects in a text. The time of the YAML parser grows with their square."""
 _STORED_DEEPER: Final = 100
 """Levels that a record and an answer put around a value that a client sent."""
 

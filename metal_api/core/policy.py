@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a Metal API decides besides its records: quotas, stock, and how long its own work takes."""
+"""The decisions of a Metal API that do not follow from its records: quotas, stock, and the durations of its own work."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 class Policy:
     """The policy for servers that exist: they take their own time, and their owner has no quotas.
 
-    Another kind of server gives its :class:`metal_api.world.MetalWorld` an instance of a subclass.
+    Another kind of server passes an instance of a subclass to its :class:`metal_api.world.MetalWorld`.
     """
 
     async def pause(self, step: str, *, share: float = 1) -> None:
-        """Wait as long as a step takes besides the work of machines. ``share``: of that time, for a step in parts."""
+        """Wait for the duration of a step, without the work of machines. ``share``: of that duration, for a step in parts."""
 
     async def before_install(self, device_id: str) -> None:
         """Return when a device may be installed or reinstalled now. Raises :class:`metal_api.core.machines.MachineError`."""

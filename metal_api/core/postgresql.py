@@ -289,7 +289,7 @@ class PostgresqlDatabase:
             ).fetchone()
             session, application, address, connected_at = holder or (0, "unknown", "", None)
             if session and session == self._session:
-                # The last one of this process, which PostgreSQL does not know to be lost.
+                # The last session of this process: PostgreSQL has not noticed its loss.
                 connection.execute("SELECT pg_terminate_backend(%s)", (session,))
             if time.monotonic() > deadline and session and session == self._session:
                 raise UnusableError(f"{self.name}: the last session of this server (PostgreSQL's process {session}) has not ended yet")

@@ -16,7 +16,7 @@ from metal_api.core.world import World
 
 @dataclass(frozen=True)
 class Resource:
-    """``service``: creates the object that the resource has besides its records (``world.service``).
+    """``service``: creates the object that the resource has beside its records (``world.service``).
 
     ``resume``: continues the operations that the end of the server interrupted. ``on_erase``: deletes the records that belong to a record
     of another resource. ``blockers``: what blocks the deletion of a record of another resource, as a text, empty for nothing. Both by the

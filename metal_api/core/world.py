@@ -85,7 +85,7 @@ class World:
         self._blockers: dict[type[Record], list[Callable[[Any, Any], str]]] = {}
 
     def service(self, kind: type[S]) -> S:
-        """Return the object of a class that a resource has besides its records."""
+        """Return the service of a resource, by its class."""
         service: S = self._services[kind]
         return service
 

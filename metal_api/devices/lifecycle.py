@@ -209,7 +209,7 @@ class Lifecycle:
             try:
                 await self._steps[device.pending](device)
             except (asyncio.CancelledError, DatabaseError):
-                # The operation goes on when the database answers again.
+                # The operation continues when the database answers again.
                 raise
             except MachineError as problem:
                 with self._store.transaction():
@@ -295,7 +295,7 @@ class Lifecycle:
             self._done(device, state="failed")
             return
         record_event(self._world, device, "power.failed", text, state="failed")
-        # The machine is as it was, as far as this server knows: the operation can be requested again.
+        # The state of the machine is unchanged, as far as is known: the operation can be requested again.
         self._done(device, state="active" if device.machine == "on" else "inactive")
 
     def _fail(self, device: Device, text: str) -> None:

@@ -1,10 +1,10 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way of Ironic's agent, which cleans disks, to an Ironic on loopback: two paths of its API on the boot service.
+"""The boot service's routes for Ironic's agent, which cleans disks: two paths of the API of an Ironic on loopback.
 
-The agent needs no credentials for them, so a server reaches its own node alone, by its source address: with the token that Ironic gives to
-the first who asks, another machine could report disks as clean. All other paths of that API stay unreachable from the machines' network.
+The agent needs no credentials for them, so a server reaches its own node alone, by its source address: with the token that Ironic returns
+to the first caller, another machine could report disks as clean. All other paths of that API stay unreachable from the machines' network.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def script(boot_url: str) -> str:
 
 
 def routes(world: World, ironic_url: str) -> list[BaseRoute]:
-    """Return the routes of the agent: it asks who it is, and reports that it is there."""
+    """Return the routes of the agent: the lookup of its node, and its heartbeat."""
     # Loopback, where no proxy of the environment leads.
     client = httpx.AsyncClient(base_url=ironic_url, timeout=TIMEOUT, trust_env=False)
 
@@ -76,7 +76,7 @@ def routes(world: World, ironic_url: str) -> list[BaseRoute]:
     return [
         Route("/v1/lookup", lookup, methods=["GET"]),
         Route("/v1/heartbeat/{node}", heartbeat, methods=["POST"]),
-        # The agent asks for the versions of the API first.
+        # The agent reads the versions of the API first.
         *(Route(path, versions, methods=["GET"]) for path in ("/v1", "/v1/", "/")),
     ]
 

@@ -22,10 +22,10 @@ import openstack
 from keystoneauth1.adapter import Adapter
 
 MICROVERSION: Final = "1.80"
-"""The API version that every call asks for: Ironic of the OpenStack release 2023.1 has it."""
+"""The API version that every call requests: that of Ironic in the OpenStack release 2023.1."""
 
 PAGE: Final = 1000
-"""Nodes in one answer, the largest number that Ironic gives."""
+"""Nodes in one answer, the largest number that Ironic returns."""
 
 THREADS: Final = 8
 TIMEOUT: Final = 60.0
@@ -79,7 +79,7 @@ class IronicClient:
         return macs
 
     async def allocate(self, id_: str, node: Mapping[str, Any]) -> None:
-        """Claim a node for ``id_``, unless that is done already. Ironic decides when several users want the same node."""
+        """Claim a node for ``id_``, unless that is done already. Ironic decides when several users request the same node."""
         body = {"uuid": id_, "name": f"metal-{id_}", "resource_class": node["resource_class"], "candidate_nodes": [node["uuid"]]}
         try:
             await self._call("create allocation", "POST", "/allocations", body)

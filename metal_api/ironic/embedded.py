@@ -36,14 +36,14 @@ HOST: Final = "metal-api"
 
 USER: Final = "metal-api"
 READY_WITHIN: Final = 120.0
-"""Seconds in which it has to answer after its start: 5 on an idle computer, 20 on a busy one."""
+"""Seconds until Ironic has to answer after its start: it needs 5 on an idle computer, 20 on a busy one."""
 
 _HASH: Final = "import bcrypt, sys; print(bcrypt.hashpw(sys.stdin.buffer.read(), bcrypt.gensalt(4)).decode())"
 """A low cost is enough: the password has 256 random bits, and Ironic checks it at every call."""
 
 
 class EmbeddedError(Exception):
-    """The Ironic of the server's own cannot be installed or started; the message says what to do."""
+    """The Ironic of the server's own cannot be installed or started; the message names the remedy."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class EmbeddedIronic:
                 # BMCs fetch the ISO from the boot service itself.
                 "ramdisk_image_download_source": "http",
                 "default_boot_mode": "uefi",
-                # Partition tables and file systems: to overwrite whole disks takes hours.
+                # Partition tables and file systems: overwriting whole disks would need hours.
                 "erase_devices_priority": "0",
                 "erase_devices_metadata_priority": "10",
             },

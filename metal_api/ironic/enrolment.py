@@ -49,7 +49,7 @@ Outcome = Literal["enrolled", "unchanged", "changed", "failed", "removed", "plan
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a server; ``planned`` in a dry run. ``detail``: what was changed, or what failed and what to do.
+    """The outcome for a server; ``planned`` in a dry run. ``detail``: what was changed, or what failed and what to do.
 
     ``address``: of the server, empty if none.
     """
@@ -78,7 +78,7 @@ class Report:
 
 @dataclass(frozen=True)
 class KnownServer:
-    """A server as the Metal API knows it. ``id``: UUID of its node. ``device_id``: of the device that it is, empty if it is free.
+    """The record of a server in the Metal API. ``id``: UUID of its node. ``device_id``: of the device that it is, empty if it is free.
 
     ``plan``, ``macs``: what inspection has found, perhaps. ``boot_url``: of the boot service, which a device in use boots from.
     """
@@ -92,7 +92,7 @@ class KnownServer:
 
 
 class EnrolmentError(Exception):
-    """A server cannot be enrolled; the text says why and what to do."""
+    """A server cannot be enrolled; the text has the reason and the remedy."""
 
 
 async def enrol(  # noqa: PLR0913 - options of a command
@@ -108,7 +108,7 @@ async def enrol(  # noqa: PLR0913 - options of a command
     interval: float = 1.0,
     patience: float = 1800.0,
 ) -> Report:
-    """Make the nodes of ``connection``'s Ironic those of ``rack``, and return what became of each server.
+    """Make the nodes of ``connection``'s Ironic those of ``rack``, and return the outcome of each server.
 
     ``dry_run``: report what would be done, and whether the BMCs answer; nothing is changed or powered on. ``remove``: names of servers
     that are not in the file any more, whose nodes are deleted if they are free. ``check_bmcs``: whether BMCs have to answer this process
@@ -407,7 +407,7 @@ class _Run:
         return _changed(changes.names or [f"available again after {state}"], notes)
 
     async def _new_node(self, server: RackServer) -> Node:
-        """Create the node of a server, as it was if the Metal API knows it."""
+        """Create the node of a server, with its earlier values if the Metal API has a record of it."""
         body = nodes.new_node(server, self._addresses[server.name], self._hashes)
         known = self._known.get(server.name)
         if known is not None:
@@ -513,7 +513,7 @@ class _Run:
         return True
 
     async def _power_fake(self, server: RackServer, node: Node, state: str) -> None:
-        """Set the power state of fake hardware: it has no BMC to read it from."""
+        """Set the power state of fake hardware, which has no BMC that reports it."""
         if server.bmc.driver == "fake-hardware" and node["power_state"] is None:
             await self._request(partial(self._client.power, node["uuid"], state))
 
@@ -573,7 +573,7 @@ class _Run:
             try:
                 return await call()
             except IronicError as error:
-                # Of a node: another operation has it. Of SQLite, which a small Ironic uses: too many changes at a time.
+                # A node is locked by another operation, or SQLite, which a small Ironic uses, by too many changes at a time.
                 is_locked = error.status in {409, 500} and "locked" in str(error)
                 if not is_locked and not (error.status in {0, 503} and attempt < 5):
                     raise

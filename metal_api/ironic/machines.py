@@ -4,7 +4,7 @@
 """The machines of the Metal API's devices as nodes of an Ironic.
 
 One poll, a list of all nodes, serves everything that waits: calls do not grow with the number of devices. Each operation reads the state of
-its node and goes on from there, so that it can be repeated after this process or Ironic was killed at any moment.
+its node and continues from there, so that it can be repeated after this process or Ironic was killed at any moment.
 
 | Metal API | Ironic |
 |---|---|
@@ -56,7 +56,7 @@ _ALLOCATION_PACE: Final = 0.2
 _NO_ANSWER: Final = frozenset({0, 503})
 """Status of calls that an Ironic does not process: it does not answer, or has no conductor, as while it starts."""
 _ALLOCATED_WITHIN: Final = 15.0
-"""Seconds after which an allocation is made again: an Ironic whose SQLite was busy forgets to fail one."""
+"""Seconds after which an allocation is made again: an Ironic whose SQLite was busy may never report that one failed."""
 _PORTS_EVERY: Final = 30
 """Polls between two lists of ports, unless a new node appears: MAC addresses change when a card is replaced."""
 
@@ -188,7 +188,7 @@ class IronicMachines:
             await self.reboot(hw.device_id)
             return
         is_undeployed = self._of_world.store[Device][hw.device_id].pending_options.get("undeployed")
-        # Ironic takes the device off the node of an undeployment that failed, too.
+        # Ironic removes the device from the node also when the undeployment failed.
         if node["instance_uuid"] in (None, hw.device_id) and not is_undeployed and not keep_disks:
             await self._undeploy(hw.device_id, node_id)
             # Continued after a restart, it must not clean what may be installed by then.
@@ -331,7 +331,7 @@ class IronicMachines:
             # The BMC fetches the ISO from the boot service itself: Ironic's own web server need not be reachable for it.
             source: dict[str, Any] = {"boot_iso": f"{self._boot_url}/ipxe.iso", "ramdisk_image_download_source": "http"}
         else:
-            # Ironic wants both; DHCP of this network leads to the boot service instead of what Ironic makes of them.
+            # Ironic requires both; DHCP of this network leads to the boot service and not to what Ironic makes of them.
             source = {"kernel": f"{self._boot_url}/ipxe.iso", "ramdisk": f"{self._boot_url}/ipxe.iso"}
         return [{"op": "add", "path": "/instance_info", "value": source}]
 
@@ -454,7 +454,7 @@ class IronicMachines:
         return defaultdict(partial(_Refusals, self._busy, self._patience))
 
     async def _provision(self, node: Node, target: str, refusals: RefusalsOf) -> bool:
-        """Request a change of the provision state, and return whether it was accepted; if not, the caller goes on from the state it reads.
+        """Request a change of the provision state, and return whether it was accepted; if not, the caller reads the state and continues.
 
         Raises :class:`MachineError` when Ironic refuses it for good, or again and again.
         """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which server of the Metal API a node of Ironic is: plan, metro, address, and why it is not offered.
+"""Maps nodes of Ironic to servers of the Metal API: plan, metro, address, and the reason why a node is not offered.
 
 | server | node |
 |---|---|
@@ -49,7 +49,7 @@ def metro_trait(code: str) -> str:
 def server_of_node(node: Mapping[str, Any], macs: Iterable[str], *, plans: Collection[str], metros: Collection[str]) -> FoundServer:
     """Return ``node`` (the fields of Ironic's API) with the MAC addresses of its ports as a server.
 
-    ``plans``, ``metros``: slugs and codes of the catalogue; a node with another one is not offered, and says so.
+    ``plans``, ``metros``: slugs and codes of the catalogue; a node with another one is unavailable, with this reason.
     """
     extra = (node.get("extra") or {}).get(EXTRA) or {}
     plan, metro = node.get("resource_class") or "", _metro(node, metros)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server of the rack file as a node of Ironic: what the node has to be, and the JSON patch from what it is."""
+"""A server of the rack file as a node of Ironic: the desired node, and the JSON patch from the current one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def driver_info(server: RackServer) -> dict[str, Any]:
         return info
     if server.boot == "virtual-media":
         return info | {"deploy_iso": f"{server.agent_url}/ipxe.iso"}
-    # Ironic wants both; what is booted is the decision of the boot service.
+    # Ironic requires both; what is booted is the decision of the boot service.
     return info | {f"deploy_{kind}": f"{server.agent_url}/agent/{name}" for kind, name in (("kernel", KERNEL), ("ramdisk", INITRAMFS))}
 
 

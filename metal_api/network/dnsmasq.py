@@ -62,7 +62,7 @@ class DhcpError(Exception):
 
 @dataclass(frozen=True)
 class Host:
-    """A server as DHCP knows it. ``mac``: of the interface that boots. ``name``: a host name, or empty."""
+    """A client of DHCP. ``mac``: of the interface that boots. ``name``: a host name, or empty."""
 
     mac: str
     address: str
@@ -234,7 +234,7 @@ def boot_lines(boot_url: str) -> list[str]:
         f"dhcp-boot=tag:!ipxe,tag:bios,{BIOS_FILE}",
         f"dhcp-boot=tag:!ipxe,tag:uefi,{UEFI_FILE}",
         f"dhcp-boot=tag:!ipxe,tag:http,{boot_url}/ipxe/{UEFI_FILE}",
-        # Firmware takes an offer for HTTP boot only with the vendor class that it has sent itself.
+        # Firmware accepts an offer for HTTP boot only with the vendor class that it has sent itself.
         "dhcp-option-force=tag:!ipxe,tag:http,60,HTTPClient",
         # iPXE does not wait for a proxy DHCP server.
         "dhcp-option=tag:ipxe,encap:175,176,1b",
@@ -250,7 +250,7 @@ def hosts_text(hosts: Iterable[Host]) -> str:
 def kept_leases(text: str, hosts: Iterable[Host]) -> str:
     """Return a leases file of dnsmasq without the leases of addresses that belong to another MAC address now.
 
-    Each line is expiry (0: never), MAC address, address, name and client id. dnsmasq gives a leased address to no other client, so that a
+    Each line is expiry (0: never), MAC address, address, name and client id. dnsmasq leases an address to one client only, so that a
     server whose network card was replaced would get none for ever.
     """
     owners = {host.address: host.mac for host in hosts}

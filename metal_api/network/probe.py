@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which DHCP servers answer on a network: sends DHCPDISCOVER (RFC 2131) and collects offers."""
+"""Finds the DHCP servers of a network: sends DHCPDISCOVER (RFC 2131) and collects offers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def offers(interface: str, mac: bytes, *, options: Mapping[int, bytes] | None = 
 
 
 def _discover(transaction: bytes, mac: bytes, options: Mapping[int, bytes]) -> bytes:
-    """Return a DHCPDISCOVER that asks for an answer by broadcast: the client's address does not exist."""
+    """Return a DHCPDISCOVER that requests an answer by broadcast: the client's address does not exist."""
     head = struct.pack("!BBBB4sHH4s4s4s4s16s64s128s", 1, 1, 6, 0, transaction, 0, 0x8000, *[bytes(4)] * 4, mac, b"", b"")
     fields = {MESSAGE_TYPE: bytes([_DISCOVER]), PARAMETERS: bytes([1, 3, 6, 12, 43, 60, 66, 67]), **options}
     return head + _MAGIC + b"".join(bytes([code, len(value)]) + value for code, value in fields.items()) + b"\xff"

@@ -74,7 +74,7 @@ class Field:
 
     @property
     def expected(self) -> str:
-        """A text for the values that the field takes."""
+        """A text for the values that the field accepts."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind in {"number", "whole number"}:
@@ -82,7 +82,7 @@ class Field:
         return _KINDS[self.kind][0]
 
     def fits(self, value: Any) -> bool:
-        """Return whether ``value``, which is not null, is what the field takes."""
+        """Return whether the field accepts ``value``, which is not null."""
         if not _KINDS[self.kind][1](value) or (self.choices and value not in self.choices):
             return False
         return not _is_number(value) or self.kind not in {"number", "whole number"} or self.least <= value <= self.most
@@ -160,7 +160,7 @@ INDEX = Call("GET", "/", "list the calls of the control API, with their fields a
 
 
 class ControlApp:
-    """Answers the calls it is given, and lists them."""
+    """Answers these calls, and lists them in its index."""
 
     def __init__(self, calls: Sequence[tuple[Call, Endpoint]]) -> None:
         self._calls = [INDEX, *(call for call, _endpoint in calls)]

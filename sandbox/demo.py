@@ -1,7 +1,7 @@
 """``python -m sandbox demo``: a cluster from install to destroy in a few minutes, with explanations. The first run builds programs before.
 
 Starts a sandbox, copies the example inventory, and then does what a user does: ``ansible-playbook install.yml``, one line of
-the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between an unauthorized client asks to join.
+the inventory edited, ``scale.yml``, another edit, ``scale.yml`` again, ``destroy.yml``. In between an unauthorized client files a CSR.
 Ends with a summary, and with a check that nothing is left. All files but the log are in a temporary folder.
 """
 
@@ -41,11 +41,11 @@ CLUSTER = "demo.metal.test"
 ROGUE_NODE = "intruder"
 QEMU_PLAN, QEMU_METRO = qemu.PLAN.slug, qemu.METRO
 MACHINE_WITHIN, POD_WITHIN = 600, 300
-"""Real seconds in which a machine with QEMU has a clean disk, and a pod on it has run."""
+"""Real seconds until the disk of a machine with QEMU has to be clean, and a pod on it to have run."""
 
 
 class DemoError(Exception):
-    """A step failed; the message says which one, and what to check."""
+    """A step failed; the message names the step and what to check."""
 
 
 @dataclass
@@ -201,7 +201,7 @@ class Demo:
             raise DemoError(f"{len(ready)} of {len(nodes)} nodes are ready, {count} were expected")
 
     def _boot_machine(self) -> None:
-        """Add a machine with real firmware as a worker, run a pod on it, and give it back."""
+        """Add a machine with real firmware as a worker, run a pod on it, and delete it."""
         mark = "        # infra:\n"
         lines = ["boots:", "  hosts:", "    boots-0:", "  vars:", f"    metal_plan: {QEMU_PLAN}"]
         # By default programs write to the screen, and the demo keeps what this serial port shows.
@@ -432,7 +432,7 @@ class Demo:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A second Ctrl-C must not keep us from clearing up."""
+    """Ignore Ctrl-C inside, so that a second one does not interrupt the clean-up."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -441,7 +441,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def stop_group(process: subprocess.Popen[str], patience: float = 10.0) -> None:
-    """Ctrl-C for a child in a session of its own, then, if it does not listen, the end of the whole session."""
+    """Send Ctrl-C to a child in a session of its own, and kill the session if it does not end in time."""
     os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(patience)
@@ -451,7 +451,7 @@ def stop_group(process: subprocess.Popen[str], patience: float = 10.0) -> None:
 
 
 def processes_of(folder: Path) -> list[tuple[int, str]]:
-    """Processes that work in ``folder`` (a folder only we know), or whose command line names it."""
+    """Return the processes that work in ``folder`` (the demo's own), or whose command line names it: id and command line."""
     processes = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -501,7 +501,7 @@ def main(arguments: list[str] | None = None) -> int:
         qemu.set_up_network()
     console = Console(highlight=False)
     chosen.log.parent.mkdir(parents=True, exist_ok=True)
-    # A closed terminal or a time limit ends the demo as Ctrl-C does: with everything cleared away.
+    # A closed terminal or a time limit ends the demo as Ctrl-C does: with the clean-up.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:

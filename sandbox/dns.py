@@ -183,7 +183,7 @@ class DynamicZone:
             return
 
     def _lookup(self, name: dns.name.Name) -> tuple[dns.node.Node | None, bool]:
-        """The node that answers for ``name`` (itself, or a wildcard, RFC 4592), and whether the name exists at all."""
+        """Return the node that answers for ``name`` (itself, or a wildcard, RFC 4592), and whether the name exists at all."""
         node = self._zone.get_node(name)
         if node is not None and len(node) > 0:
             return node, True
@@ -219,7 +219,7 @@ class DynamicZone:
         response.answer.append(dns.rrset.from_rdata_list(self.origin, self._soa().ttl, list(self._soa())))
 
     def _distrusted(self, wire: bytes, error: dns.rcode.Rcode) -> bytes:
-        """NOTAUTH with an unsigned TSIG record that names the error (RFC 8945 section 5.2)."""
+        """Return NOTAUTH with an unsigned TSIG record that names the error (RFC 8945 section 5.2)."""
         try:
             request = dns.message.from_wire(wire, keyring=False)
         except dns.exception.DNSException:
@@ -232,7 +232,7 @@ class DynamicZone:
         return response.to_wire()
 
     def _malformed(self, wire: bytes) -> bytes:
-        """FORMERR as a bare header: there is no message to make a response from."""
+        """Return FORMERR as a bare header: there is no message to make a response from."""
         opcode = (wire[2] >> 3) & 0xF
         return wire[:2] + bytes([RESPONSE | (opcode << 3), int(dns.rcode.FORMERR)]) + b"\0" * 8
 
@@ -298,7 +298,7 @@ class DynamicZone:
         return dns.rcode.NOERROR
 
     def _apply(self, rrset: dns.rrset.RRset) -> bool:
-        """One item of the update section (RFC 2136 section 3.4.2); whether it changed anything."""
+        """Apply one item of the update section (RFC 2136 section 3.4.2), and return whether it changed the zone."""
         apex = rrset.name == self.origin
         kept = (dns.rdatatype.SOA, dns.rdatatype.NS) if apex else ()
         if rrset.deleting == dns.rdataclass.ANY:
@@ -380,7 +380,7 @@ def _together(updates: Iterable[dns.rrset.RRset]) -> Iterator[dns.rrset.RRset]:
 
 
 def _well_formed(rrset: dns.rrset.RRset, any_type: Container[dns.rdataclass.RdataClass | None]) -> bool:
-    """Whether an update may name such records (RFC 2136 sections 3.2.5 and 3.4.1.3).
+    """Return whether an update may name such records (RFC 2136 sections 3.2.5 and 3.4.1.3).
 
     They are of the zone's class and of a type that records have. The type ``ANY`` stands for all of a name where the class is ``any_type``.
     """
@@ -459,7 +459,7 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 def keyring(name: str, secret: str) -> dict[dns.name.Name, dns.tsig.Key]:
-    """A keyring of one hmac-sha256 key; ``secret`` in base64."""
+    """Return a keyring of one hmac-sha256 key; ``secret`` in base64."""
     key = dns.tsig.Key(dns.name.from_text(name), secret, KEY_ALGORITHM)
     return {key.name: key}
 

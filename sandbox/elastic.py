@@ -6,7 +6,7 @@
 An elastic address is a loopback address of the sandbox's computer like those of devices. Connections to it are forwarded to the same port
 of the device. A device answers for an address only if it has configured it, since the service routes packets and configures nothing on
 devices (vendor's docs). An announcement counts only with a BGP session that is up, for a device in the address's project and metro. The
-route to a device that is off stays for the hold time of its session, and connections on that route fail.
+route to a device that is off remains for the hold time of its session, and connections on that route fail.
 """
 
 from __future__ import annotations

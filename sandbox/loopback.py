@@ -22,7 +22,7 @@ PUBLIC: Final = _CHOSEN[0]
 """Public addresses of devices and reservations; each sandbox has a /16 of it."""
 
 PRIVATE: Final = _CHOSEN[1]
-"""Private addresses, which the real service takes from 10.0.0.0/8; each sandbox has the /16 at the place of its public one."""
+"""Private addresses, which the real service allocates from 10.0.0.0/8; each sandbox has the /16 at the place of its public one."""
 
 _OFFSET: Final = int(PRIVATE.network_address) - int(PUBLIC.network_address)
 

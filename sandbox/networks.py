@@ -7,8 +7,8 @@ Two sandboxes on one computer must not use the same address for two machines tha
 their addresses again. So a network belongs to a state folder, whether its sandbox runs or not:
 
 - reserved, by an entry in a file of the user's cache folder, for as long as the state folder exists;
-- held while the sandbox runs, by a name in the kernel's abstract namespace, which other users' sandboxes see too and which goes with its
-  process, however that ends.
+- held while the sandbox runs, by a name in the kernel's abstract namespace, which other users' sandboxes see too and which ends with its
+  process, also when that is killed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Networks:
 
     @contextlib.contextmanager
     def _entries(self) -> Iterator[dict[str, Any]]:
-        """The entries that count, locked; what the caller changes is written in the end.
+        """Yield the entries that count, locked; the caller's changes are written at the end.
 
         Without a cache folder that can be written there are none: then only running sandboxes keep out of each other's way.
         """
@@ -151,7 +151,7 @@ def _oldest_first(entries: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _user_of(entries: dict[str, Any], network: str, state: Path) -> str:
-    """Return who seems to hold ``network``, for a message."""
+    """Return the sandbox that seems to hold ``network``, as words of a message."""
     for folder, entry in entries.items():
         if entry["network"] == network and Path(folder) != state:
             with contextlib.suppress(OSError):

@@ -37,7 +37,7 @@ Journal = Callable[[str, str, int, str, float], None]
 
 
 class Proxy:
-    """``wants_login``: whether a client has to give :data:`LOGIN`."""
+    """``wants_login``: whether a client has to send :data:`LOGIN`."""
 
     def __init__(self, outside: Outside, wants_login: Callable[[], bool], journal: Journal) -> None:
         self._outside = outside
@@ -77,7 +77,7 @@ class Proxy:
             if request is not None:
                 await self._answer(request, reader, writer)
         except (TimeoutError, OSError, h11.RemoteProtocolError):
-            # The client went away, or does not speak HTTP.
+            # The client disconnected, or does not send HTTP.
             return
         except asyncio.CancelledError:
             # Only `close` cancels it; to raise here would have asyncio log a trace.

@@ -278,7 +278,7 @@ class QemuMachines(Parts):
         self.backend.poll_soon()
 
     def _hosts(self, world: MetalWorld) -> list[Host]:
-        """Return all machines: those that the Metal API does not know yet with their addresses of the file."""
+        """Return all machines: those without a record in the Metal API with their addresses of the file."""
         known = {host.mac: host.address for host in hosts_of(world.store[Server])}
         # Without a name: an operating system would take it for its own, in place of the device's.
         return [Host(server.macs[0], known.get(server.macs[0], server.address), "") for server in self._servers.servers]

@@ -197,7 +197,7 @@ class Identity:
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
             first = ports.get(name) or (self.ports["main"] + number if requested else 0)
             if name == "dns" and options.machines:
-                # Resolvers of operating systems know no other port.
+                # Resolvers of operating systems use no other port.
                 first = 53
             self.ports[name] = self._free_port(first)
             if ports.get(name) not in (None, self.ports[name]):
@@ -244,7 +244,7 @@ class Identity:
             ) from None
 
     def save(self) -> None:
-        """Keep it for the next start. Not before all is there that this one needs: a choice that cannot be had must not stick."""
+        """Save the identity for the next start; when all services have started, so that no choice is kept that cannot be fulfilled."""
         fresh = self._path.with_suffix(".new")
         fresh.touch(mode=0o600)
         kept = {
@@ -294,7 +294,7 @@ class Sandbox(Runnable):
         clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
-        # Of its own: machines trust it as they trust public CAs, while the CA of the data centre has to be given to them.
+        # Of its own: machines trust it as they trust public CAs, while the CA of the data centre has to be in their config.
         public = await asyncio.to_thread(CertificateAuthority, state / "tls" / "public", "Sandbox public CA")
         self._public_ca_file = public.certificate_file.resolve()
         outside = Outside(

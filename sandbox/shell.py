@@ -6,8 +6,8 @@
     source .sandbox/env.sh
 
 It exports the address, the token, the inventory and the rest, and puts the sandbox's kubectl behind the user's own programs on PATH. It
-changes nothing else. The file has the token in it, so it is readable by its owner alone. It goes with the sandbox; one that a killed
-sandbox has left says so and exports nothing.
+changes nothing else. The file contains the token, so it is readable by its owner alone. It is removed with the sandbox; one that a
+killed sandbox has left prints that and exports nothing.
 """
 
 from __future__ import annotations

@@ -3,6 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A small CoreOS-like operating system from Debian packages, for machines of the sandbox that really boot.
 
-It takes the way of RHCOS: kernel and initramfs by iPXE, live root file system by HTTP, Ignition, coreos-installer, and Ignition again at
-the first boot of the installed disk.
+It boots and is installed like RHCOS: kernel and initramfs by iPXE, live root file system by HTTP, Ignition, coreos-installer, and Ignition
+again at the first boot of the installed disk.
 """

@@ -55,7 +55,7 @@ OMITTED: Final = (
     ),
     # The identity of the tree that builds, and what mmdebstrap removes only later.
     *("var/lib/dbus/machine-id", "etc/nvme/host*", "usr/sbin/policy-rc.d", "etc/apt/apt.conf.d/99mmdebstrap", "etc/apt/sources.list*"),
-    # What packages enabled: at the first boot systemd enables what the presets say, and disables nothing.
+    # What packages enabled: at the first boot systemd enables the units of the presets, and disables none.
     *("etc/systemd/system/*.wants", "etc/systemd/system/*.requires", "etc/systemd/system/dbus-org.*"),
 )
 MASKED: Final = (
@@ -317,7 +317,7 @@ def make_disk(disk: Path, stage: Path, folder: Path, version: str) -> None:
 
 
 def limit_inode_times(image: Path) -> None:
-    """Set access and change times of the files of an ext4 image to :data:`EPOCH`: mkfs takes those of the tree, which cannot be set."""
+    """Set access and change times of the files of an ext4 image to :data:`EPOCH`: mkfs copies those of the tree, which cannot be set."""
     shown = subprocess.run(["dumpe2fs", "-h", str(image)], capture_output=True, text=True, check=True).stdout
     counts = {name: int(value) for name, _colon, value in (line.partition(":") for line in shown.splitlines()) if name in INODE_COUNTS}
     # mkfs gives the inodes one after the other; 3 to 10 are reserved.

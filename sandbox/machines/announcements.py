@@ -28,7 +28,7 @@ class Announcements:
         self._announced[device_id].discard(address)
 
     def switch_off(self, device_id: str) -> None:
-        """Forget what a device had configured. Its routes stay until they are withdrawn, or their hold time is over."""
+        """Remove the configured addresses of a device. Its routes remain until they are withdrawn, or their hold time is over."""
         self._configured.pop(device_id, None)
 
     def forget(self, device_id: str) -> None:

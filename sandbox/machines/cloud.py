@@ -98,7 +98,7 @@ class CloudSystem:
         await host.post(f"{host.boot_url}/phone-home", None)
 
     async def _cloud_config(self) -> dict[str, Any]:
-        """The device's cloud-config, empty when it has none or another kind of userdata."""
+        """Return the device's cloud-config, empty without userdata or with userdata of another kind."""
         host = self._host
         try:
             response = await host.http.request("GET", f"{host.metadata_url}/userdata")
@@ -133,7 +133,7 @@ class CloudSystem:
         path.chmod(int(str(entry.get("permissions", "0644")), 8) & 0o755 | 0o600)
 
     def _path(self, name: str) -> Path:
-        """A path of the machine, below its directory; raises ``ValueError`` for one that leaves it."""
+        """Return a path of the machine, below its directory. Raises ``ValueError`` for one outside of it."""
         root = (self._host.directory / "root").resolve()
         path = (root / name.lstrip("/")).resolve()
         if not path.is_relative_to(root):
@@ -159,7 +159,7 @@ class CloudSystem:
         raise Hung("haproxy ended too often, it is not started again")
 
     async def _run_haproxy(self, program: str, config: Path, rules: Firewall, *, announce: bool) -> str:
-        """Run it until it ends by itself; the last of what it said."""
+        """Run haproxy until it ends by itself, and return its exit status and last alerts."""
         host = self._host
         # 0.0.0.0 would include the addresses of all other machines on this computer. Other values are used unchanged.
         own = host.hardware.address
@@ -188,7 +188,7 @@ class CloudSystem:
         try:
             if announce:
                 report = asyncio.create_task(host.report("running", f"[haproxy] started on {host.hardware.address}"))
-            assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+            assert process.stdout is not None  # noqa: S101 - a pipe was requested
             async for line in process.stdout:
                 text = line.decode("utf-8", "replace").rstrip()
                 host.console(f"haproxy: {text}")

@@ -81,7 +81,7 @@ class Artefact:
 
 
 def is_kernel(data: bytes) -> bool:
-    """Something the firmware would start: a kernel of the mirror, or a real one (bzImage, EFI, arm64 Image)."""
+    """Return whether the firmware would start a file: a kernel of the mirror, or a real one (bzImage, EFI, arm64 Image)."""
     artefact = Artefact.of(data)
     return (
         (artefact is not None and artefact.kind == "kernel")
@@ -102,7 +102,7 @@ class Arguments:
         return any(name == key for name, _unused in self._pairs)
 
     def get(self, key: str) -> str | None:
-        """The last value, as dracut's getarg gives; ``None`` without one."""
+        """Return the last value, as dracut's getarg does; ``None`` without one."""
         return next((value for name, value in reversed(self._pairs) if name == key and value), None)
 
     def all(self, key: str) -> list[str]:
@@ -128,7 +128,7 @@ class Arguments:
 
 
 class InstallError(Exception):
-    """coreos-installer ends with an error; the live system stays, with a shell on its console."""
+    """coreos-installer ends with an error; the live system keeps running, with a shell on its console."""
 
 
 @dataclass
@@ -146,7 +146,7 @@ class Plan:
 
 
 def plan_of(arguments: Arguments, files: dict[str, bytes]) -> Plan | None:
-    """What to install, ``None`` when nobody asked for an install. Kernel arguments win over files, later files over earlier.
+    """Return what to install, ``None`` if no installation is requested. Kernel arguments win over files, later files over earlier.
 
     Raises :class:`InstallError` for a file coreos-installer would not read.
     """
@@ -260,12 +260,12 @@ class LiveSystem:
 
     @classmethod
     def saved(cls, host: Host, boot: dict[str, Any]) -> LiveSystem:
-        """From what :meth:`remember` gave, after the sandbox was started again."""
+        """Return the live system of a boot that :meth:`remember` saved, after a restart of the sandbox."""
         return cls(host, boot["kernel"], boot["arguments"], boot["others"])
 
     @staticmethod
     def remember(boot: Boot) -> dict[str, Any]:
-        """What has to be kept of a boot: names and headers, not the images."""
+        """Return the parts of a boot to save: names and headers, not the images."""
 
         def short(image: Image) -> dict[str, str]:
             return {"name": image.name, "url": image.url, "header": image.data[:200].decode("latin-1")}
@@ -308,7 +308,7 @@ class LiveSystem:
         raise Rebooting("coreos-installer is done")
 
     async def _kernel_start(self) -> str:
-        """Everything up to the initramfs; the build all parts must be of."""
+        """Boot up to the initramfs, and return the build that all parts must be of."""
         host = self._host
         kernel = Artefact.of(self._kernel["header"].encode("latin-1"))
         if kernel is None:
@@ -344,7 +344,7 @@ class LiveSystem:
         return Hung(line)
 
     async def _root(self, build: str) -> None:
-        """The root file system: appended to the initramfs, or fetched; checked against the hash the initramfs has."""
+        """Load the root file system, appended to the initramfs or fetched, and check it against the hash in the initramfs."""
         host = self._host
         url = self._arguments.get("coreos.live.rootfs_url")
         appended = [Artefact.of(image["header"].encode("latin-1")) for image in self._others]
@@ -368,7 +368,7 @@ class LiveSystem:
             raise Hung(f"the rootfs ({rootfs or 'damaged, or no rootfs at all'}) does not match the initramfs of build {build}")
 
     async def _fetch_root(self, url: str) -> bytes:
-        """HEAD until it succeeds, then GET; every 5 s without end. The server's certificate is not verified."""
+        """Fetch the root file system: HEAD until it succeeds, then GET; every 5 s without end. The server's certificate is not verified."""
         host, reported = self._host, ""
         while True:
             reason = ""
@@ -392,7 +392,7 @@ class LiveSystem:
             await asyncio.sleep(max(5 / host.clock.speed, GENTLE_DELAY))
 
     async def _live_ignition(self) -> Config:
-        """The live config; an empty one when Ignition does not run in the live system."""
+        """Return the live config; an empty one if Ignition does not run in the live system."""
         host, arguments = self._host, self._arguments
         if not arguments.ignition_runs:
             return {}
@@ -463,7 +463,7 @@ class LiveSystem:
         )
 
     async def _embedded(self, plan: Plan) -> bytes | None:
-        """The config to put on the disk, if one was named."""
+        """Return the config to write to the disk, if one was named."""
         if plan.ignition_file:
             if plan.ignition_file not in self._files:
                 raise InstallError(f"opening source Ignition config {plan.ignition_file}: No such file or directory")
@@ -512,9 +512,9 @@ class Provider:
         self.engine = Engine(host.http, host.clock, host.console, self._on_retry, host.public_ca)
 
     async def platform_config(self) -> bytes | None:
-        """The platform's config, ``None`` when it has none. Raises :class:`IgnitionError`.
+        """Return the platform's config, ``None`` without one. Raises :class:`IgnitionError`.
 
-        Where no service answers at the vendor's name, packet asks for ever.
+        Where no service answers at the vendor's name, packet retries without end.
         """
         if self._platform == "packet":
             return await self.engine.get(f"{self._host.packet_url}/userdata", {"accept": "*/*"})

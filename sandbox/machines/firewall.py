@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The firewall of a machine, as its own files say: TCP ports that accept connections of the cluster's machines alone.
+"""The firewall of a machine, by its own files: TCP ports that accept connections of the cluster's machines alone.
 
 Nothing of a machine's config is run here. The unit ``node-firewall.service`` is taken at its word, if all that it needs is on the machine:
 its timer, its script and its settings. Its rules are those of the script ``node-firewall``, as packet filters of the kernel on the sockets
@@ -33,8 +33,8 @@ _INTERVAL: Final = 30.0
 """Simulated seconds from one run of the timer to the next."""
 _SHORTEST: Final = 1.0
 _FOR_EACH_PAIR: Final = 0.0002
-"""Real seconds between two runs at least, whatever the speed: one computer asks for each machine, and is asked for each address.
-With 500 machines that is a run a minute; with fewer seconds, name server and resolvers had no time for other requests.
+"""Real seconds between two runs at least, whatever the speed: one computer sends the queries of all machines, and answers them.
+With 500 machines that is a run a minute; with fewer seconds, name server and resolvers would have no time for other requests.
 """
 
 _SO_ATTACH_FILTER: Final = 26

@@ -38,7 +38,7 @@ from sandbox.metal.attachment import Attachment, AttachmentOf
 LOG = logging.getLogger(__name__)
 
 PACKET_URL = "https://metadata.packet.net"
-"""The metadata service of Ignition's platform packet: no system can be given another address."""
+"""The metadata service of Ignition's platform packet: no system can be configured with another address."""
 
 LOG_LIMIT = 1024 * 1024
 """A machine that loops for days must not fill the disk: a full log starts again."""
@@ -49,7 +49,7 @@ class Hung(Exception):  # noqa: N818 - a state of the machine, not an error
 
 
 class Rebooting(Exception):  # noqa: N818 - as above
-    """The system asked for a reboot."""
+    """The system requested a reboot."""
 
 
 class Host:
@@ -185,7 +185,7 @@ class Host:
         return "ttyAMA0" if self.hardware.architecture == "aarch64" else "ttyS1"
 
     def remark(self, line: str) -> None:
-        """Something the sandbox knows and no console would show."""
+        """Write a remark of the sandbox, which no console of a real machine would show."""
         self._append("screen.log", f"[sandbox] {line}")
 
     async def take(self, shortest: float, longest: float) -> None:

@@ -34,7 +34,7 @@ USER_AGENT = "Ignition/2.20.0"
 ACCEPT = "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1"
 FIRST_DELAY, LONGEST_DELAY = 0.2, 5.0
 GENTLE_DELAY = 0.5
-"""Real seconds no retry goes below, however fast the clock: hundreds of machines may wait for one server."""
+"""Shortest pause before a retry in real seconds, at any speed of the clock: hundreds of machines may wait for one server."""
 DEPTH = 10
 
 # The keys by which elements of a list are identified when two configs are merged (spec 3.5, "keys" of each list).
@@ -57,7 +57,7 @@ LIST_KEYS = {
 
 
 class IgnitionError(Exception):
-    """The boot ends here; the message is what Ignition would say."""
+    """The boot ends here; the message is Ignition's."""
 
 
 OnRetry = Callable[[str, str], Awaitable[None]]
@@ -65,7 +65,7 @@ OnRetry = Callable[[str, str], Awaitable[None]]
 
 
 def parse(text: bytes) -> Config:
-    """A config from its bytes. Raises :class:`IgnitionError` for what this Ignition would refuse."""
+    """Return a config from its bytes. Raises :class:`IgnitionError` for a config that this Ignition would refuse."""
     try:
         config = json.loads(text)
     except (ValueError, UnicodeDecodeError) as error:
@@ -116,7 +116,7 @@ def file_contents(config: Config) -> dict[str, bytes]:
 class Engine:
     """The stages that use the network. ``on_retry`` is called for retries, ``say`` for each console line.
 
-    ``public_ca``: certificates that the system trusts besides those of a config.
+    ``public_ca``: certificates that the system trusts beside those of a config.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ def _shown(url: str) -> str:
 
 
 def _at(config: Any, *path: str) -> Any:
-    """What is at ``path``, ``None`` when anything on the way is missing."""
+    """Return the value at ``path``, ``None`` if a part of the path is missing."""
     for key in path:
         if not isinstance(config, dict):
             return None

@@ -58,7 +58,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Returned:
-    """iPXE gave control back to the firmware, which tries its next boot device. ``error`` is empty after a clean end."""
+    """iPXE returned control to the firmware, which tries its next boot device. ``error`` is empty after a clean end."""
 
     error: str
 
@@ -72,7 +72,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class PowerCycle:
-    """The script asked for a reboot, or for power off."""
+    """The script requested a reboot, or power off."""
 
     off: bool
 
@@ -191,7 +191,7 @@ class Interpreter:
         await handler(self, argv)
 
     def _expand(self, token: str) -> str:
-        """Replace ``${name}``, innermost first; an unknown setting is empty, an unfinished one stays as it is."""
+        """Replace ``${name}``, innermost first; an unknown setting is empty, an unfinished one is not replaced."""
         while True:
             match = re.search(r"\$\{((?:(?!\$\{)[^}])*)\}", token)
             if match is None:
@@ -345,7 +345,7 @@ class Interpreter:
         raise _Left(PowerCycle(off=True))
 
     async def do_interface(self, argv: list[str]) -> None:
-        """``ifopen``, ``ifclose``, ``ifstat``, ``iflinkwait``: every interface has a cable, nothing else to see."""
+        """``ifopen``, ``ifclose``, ``ifstat``, ``iflinkwait``: every interface has a cable, and nothing else is simulated."""
         _unused, names = _options(argv, values=("--timeout", "-t"))
         for name in names or self.interfaces:
             self._interface(name)
@@ -432,7 +432,7 @@ class Interpreter:
             self.say(f"{image.name} : {len(image.data)} bytes{' [SELECTED]' if image is self._selected else ''}")
 
     async def do_nothing(self, argv: list[str]) -> None:
-        """``ntp``, ``route``, ``console``, ``cpuid`` ...: harmless here whatever they say."""
+        """``ntp``, ``route``, ``console``, ``cpuid`` ...: ignored with any arguments."""
 
     async def do_refuse(self, argv: list[str]) -> None:
         """A command of iPXE's that needs hardware, a person or a signature this sandbox does not have."""

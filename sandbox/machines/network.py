@@ -34,7 +34,7 @@ AT_ONCE = 8
 the same second would all wait longer than their time-outs, and ask again for ever."""
 
 KEPT_SECONDS = 120.0
-"""An idle connection is kept so long. A kubelet speaks every ten seconds, if its computer comes to it."""
+"""Seconds until an idle connection is closed. A kubelet sends a request every ten seconds, later on a busy computer."""
 
 IDEMPOTENT = ("GET", "HEAD", "PUT", "DELETE")
 """Requests that a client may send a second time (RFC 9110 section 9.2.2)."""
@@ -114,7 +114,7 @@ class NameService:
         except (dns.exception.DNSException, OSError):
             answer = None
         # Python 3.11's asyncio.wait_for, by which the resolver waits, loses a cancellation that comes together with the answer
-        # (python/cpython#86296): a machine that asks again and again could not be switched off.
+        # (python/cpython#86296): a machine that repeats its requests could not be switched off.
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
@@ -230,7 +230,7 @@ class BoundHTTP:
                 headers=sent,
                 content=content,
                 extensions={
-                    # The certificate is checked against the name that was asked for, not the address behind it.
+                    # The certificate is checked against the requested name, not the address behind it.
                     "sni_hostname": target.host,
                     "timeout": httpx.Timeout(timeout).as_dict(),
                     "trace": turn.trace,
@@ -282,7 +282,7 @@ class BoundHTTP:
                 body += chunk
                 if len(body) >= at_most:
                     break
-            # Content-Encoding is undone already: the copy must not say it is still there.
+            # The content is decoded already: the copy must not have the Content-Encoding header.
             kept = [(name, value) for name, value in response.headers.multi_items() if name.lower() != "content-encoding"]
             return httpx.Response(response.status_code, headers=kept, content=body[:at_most], request=request)
         finally:
@@ -310,7 +310,7 @@ class BoundHTTP:
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=4, keepalive_expiry=KEPT_SECONDS),
             )
         self._transports[key] = transport
-        # The oldest is not closed, only forgotten: a request may still read from it, and its sockets close with it.
+        # The oldest is not closed, only dropped: a request may still read from it, and its sockets close with it.
         while len(self._transports) > KEPT_TRANSPORTS:
             self._transports.popitem(last=False)
         return transport

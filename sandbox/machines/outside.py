@@ -66,7 +66,7 @@ class Outside:
             place = through.copy_with(host=await _address(source, through.host), username=None, password=None)
             pool = httpcore.AsyncHTTPProxy(str(place), proxy_auth=login, ssl_context=context, network_backend=_From(source.address))
         else:
-            # The certificate is checked against the name that was asked for, not the address behind it.
+            # The certificate is checked against the requested name, not the address behind it.
             extensions["sni_hostname"] = target.host
             if not self.has(target.host):
                 target = target.copy_with(host=await _address(source, target.host))

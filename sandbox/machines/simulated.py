@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulated machines: each is a task that goes through the stages of a real one, in simulated time, over real HTTP.
+"""Simulated machines: each is a task with the stages of a real one, in simulated time, over real HTTP.
 
 Power on, self-test, DHCP and boot service, iPXE script, live system, install, reboot, first boot, system. Each stage is recorded in the
 machine's folder, so that :meth:`SimulatedMachines.restore` continues there.
@@ -38,8 +38,8 @@ class SimulatedMachines:
     """The :class:`sandbox.machines.Machines` of the sandbox.
 
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
-    ``dns_server`` is what DHCP hands out. Ignition's platform packet asks ``packet_url``; systems trust ``public_ca`` as a public CA.
-    ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
+    ``dns_server`` is the name server that DHCP offers. Ignition's platform packet reads ``packet_url``; systems trust ``public_ca`` as a
+    public CA. ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
     ``attachment`` all ports are in layer 3.
     """
 
@@ -231,7 +231,7 @@ class Life:
             await self._script(script, url)
 
     async def _boot_file(self, url: str) -> bytes | None:
-        """The boot service's script; ``None`` when it has none for this machine, which is how a disk boot is chosen."""
+        """Return the boot service's script; ``None`` if there is none for this machine, which then boots from its disk."""
         host = self._host
         for _unused in range(BOOT_SERVICE_TRIES):
             host.console(f"net0: {host.hardware.macs[0] if host.hardware.macs else '-'} DHCP... {host.hardware.address}, {url}")

@@ -3,6 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the sandbox puts around the Metal API: faults, latency, settings, the journal of requests, and the spot market.
 
-The Metal API server knows nothing of it. ``world`` builds it with a policy (``policy``), filters and observers of requests, and further
+The Metal API server does not depend on it. ``world`` builds it with a policy (``policy``), filters and observers of requests, and further
 resources (``resources``).
 """

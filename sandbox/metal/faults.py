@@ -28,7 +28,7 @@ def _with_more(value: Any) -> Any:
 def _no_lists(value: Any) -> Any:
     """Replace every list inside an object of the API by null.
 
-    The tags of objects other than devices stay: services write null for no tags, and blocks and networks differ by their tags only.
+    The tags of objects other than devices are kept: services write null for no tags, and blocks and networks differ by their tags only.
     """
     if isinstance(value, dict):
         kept = () if "hostname" in value else ("tags",)
@@ -37,7 +37,7 @@ def _no_lists(value: Any) -> Any:
 
 
 def _null_lists(answer: dict[str, Any]) -> Any:
-    """Replace the lists inside the objects by null; the requested list itself stays."""
+    """Replace the lists inside the objects by null; the requested list itself is kept."""
     if not answer.get("id"):
         return {name: [_no_lists(entry) for entry in item] if isinstance(item, list) else item for name, item in answer.items()}
     return _no_lists(answer)

@@ -23,7 +23,7 @@ from sandbox.metal.settings import Settings
 
 
 class Faulted(Response):
-    """The answer to a request that met a fault, sent as the fault wants. ``answer`` None: the connection is cut before any effect.
+    """The answer to a request that met a fault, sent as the fault defines it. ``answer`` None: the connection is cut before any effect.
 
     To cut a connection, the transport of the server is needed: the Metal API has to be its outermost application.
     """

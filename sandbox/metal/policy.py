@@ -26,7 +26,7 @@ class SandboxPolicy(Policy):
 
     def __init__(self, clock: Clock, settings: Settings, faults: Faults) -> None:
         self._clock, self._settings, self._faults = clock, settings, faults
-        # (metro, plan) -> servers that other customers took right after a check; a restart resets it.
+        # (metro, plan) -> servers that other customers ordered right after a check; a restart resets it.
         self._taken: Counter[tuple[str, str]] = Counter()
 
     async def pause(self, step: str, *, share: float = 1) -> None:

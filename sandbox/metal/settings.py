@@ -43,7 +43,7 @@ DEFAULTS: dict[str, Any] = {
     "clock": {"ahead": 0},
     # Real seconds before an answer.
     "latency": {"read": 0, "write": 0},
-    # `open`: machines reach the vendors' registries without the proxy. `proxy_login`: the proxy wants user and password.
+    # `open`: machines reach the vendors' registries without the proxy. `proxy_login`: the proxy requires user and password.
     "outside": {"open": True, "proxy_login": False},
     # Simulated seconds. Sources: network and configuration: a recorded provisioning; ports: 13 to 17 s (public issue threads); a
     # reservation was free about 4 minutes after the deletion of its device (60 + 180); the notice of an eviction: docs. The others are

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The OpenShift side of the sandbox: mirror, installer stand-in, and clusters that are real where it matters."""
+"""The OpenShift side of the sandbox: mirror, replacement of the installer, and clusters whose control plane is real."""
 
 from __future__ import annotations
 

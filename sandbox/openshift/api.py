@@ -68,7 +68,7 @@ class ClusterAPI:
         await self._client.aclose()
 
     async def ready(self) -> bool:
-        """Whether ``/readyz`` says ok."""
+        """Return whether ``/readyz`` answers ok."""
         try:
             answer = await self._client.get("/readyz", extensions=self._extensions, timeout=5.0)
         except httpx.TransportError:
@@ -112,7 +112,7 @@ class ClusterAPI:
         return await self._send("PATCH", path, body=body, content_type=_MERGE)
 
     async def apply(self, path: str, body: Object, *, status: bool = False) -> Object:
-        """Server-side apply: create, or bring the named fields to what is given. ``path`` is the object's own."""
+        """Server-side apply: create the object, or set these fields. ``path`` is the object's own."""
         return await self._send(
             "PATCH",
             f"{path}/status" if status else path,
@@ -122,7 +122,7 @@ class ClusterAPI:
         )
 
     async def delete(self, path: str, *, grace_seconds: int | None = None, uid: str | None = None) -> None:
-        """Delete an object, with ``uid`` only the one that has it; one that is not there is fine."""
+        """Delete an object, with ``uid`` only the one with this UID. A missing object is no error."""
         body: Object = {"apiVersion": "v1", "kind": "DeleteOptions"}
         if grace_seconds is not None:
             body["gracePeriodSeconds"] = grace_seconds

@@ -137,7 +137,7 @@ class Assets:
         """The mirror's release with the digest of the release image.
 
         An installer that is not of the mirror names an image that no mirror of the sandbox has. The newest release of its minor version,
-        which is that of ClusterVersion's channel, stands in for it.
+        which is that of ClusterVersion's channel, replaces it.
         """
         release = catalogue.of_image(self.release_image.rpartition("@")[2])
         if release is not None:
@@ -165,7 +165,7 @@ class Assets:
 
     @cached_property
     def available_image(self) -> str:
-        """What is pulled as release image: :attr:`release_image`, or that of the release which stands in for it."""
+        """The image that is pulled as release image: :attr:`release_image`, or that of the release which replaces it."""
         return self.release_image if self.release_image.endswith(f"@{self.release.digest}") else self.release.image
 
     @cached_property

@@ -16,7 +16,7 @@ from sandbox.openshift.api import Object
 
 SCRIPT: Final = "/usr/local/bin/cluster-backup.sh"
 SECONDS: Final = 30.0
-"""Simulated seconds that it takes."""
+"""Duration of the script in simulated seconds."""
 
 
 class BackupError(Exception):

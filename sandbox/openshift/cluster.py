@@ -229,7 +229,7 @@ class Cluster:
             member.serving = True
             self._save()
 
-    # --- what is done stays done across a restart ----------------------------------------------------------------------
+    # --- steps that are kept across a restart --------------------------------------------------------------------------
 
     def has_reached(self, step: str) -> bool:
         """Whether a step was marked as done."""
@@ -362,7 +362,7 @@ class Cluster:
     async def reach_route(self, host: str) -> str:
         """Return why a route cannot be reached from a control plane machine, by its name; empty if it can.
 
-        Nothing can be said while no such machine is on, or where routers may not open their ports.
+        Empty also while no such machine is on, or where routers may not open their ports.
         """
         if self.routers.unprivileged:
             return ""
@@ -508,7 +508,7 @@ class Clusters:
         return None
 
     async def close(self) -> None:
-        """End all processes; everything goes on at the next start."""
+        """End all processes; the next start continues."""
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.gather(self._sweeper, return_exceptions=True)

@@ -111,7 +111,7 @@ class ControlPlane:
         return self._api is not None
 
     async def start(self) -> None:
-        """Start the processes and return when the API says it is ready. Raises :class:`ControlPlaneError`."""
+        """Start the processes and return when the API is ready. Raises :class:`ControlPlaneError`."""
         async with self._lock:
             if self._api is not None:
                 return
@@ -143,7 +143,7 @@ class ControlPlane:
             self._etcd.suspend()
 
     async def stop(self) -> None:
-        """End the processes; what etcd holds stays for the next start."""
+        """End the processes; the data of etcd is kept for the next start."""
         async with self._lock:
             # A suspended process does not end.
             self._etcd.resume()
@@ -158,7 +158,7 @@ class ControlPlane:
 
     async def _stop_children(self) -> None:
         await self._controllers.stop()
-        # Open watches hold a graceful end for long; nobody is left to be served, and it keeps nothing that could be lost.
+        # Open watches would delay a graceful end. There are no clients left, and the process has no state of its own.
         await self._apiserver.stop(patience=0)
         await self._etcd.stop()
         await self._egress.close()
@@ -166,7 +166,7 @@ class ControlPlane:
     async def _until_ready(self, certificate: tuple[Path, Path]) -> ClusterAPI:
         deadline = time.monotonic() + _START_LIMIT
         while time.monotonic() < deadline:
-            # A client for each try: a start that found its port taken goes on at another one.
+            # A client for each try: a start that found its port taken continues at another one.
             api = self._client(certificate)
             try:
                 if await api.ready():
@@ -208,7 +208,7 @@ class ControlPlane:
             kubelets.write(self._pki / _KUBELETS_SIGNER)
             pki.client(kubelets, KUBELETS_CLIENT, ("kube-master",), _INTERNAL_LIFETIME).write(self._pki / "kubelet-client")
         pki.write_file(self._pki / "service-account.key", self._assets.files["tls/service-account.key"])
-        # What pods are given to trust the API by.
+        # The CA bundle with which pods verify the API.
         pki.write_file(self._pki / "root-ca.crt", self._assets.kubelet_ca_bundle)
         groups = ",".join(BOOTSTRAPPER_GROUPS)
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
@@ -348,7 +348,7 @@ class ControlPlane:
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
             "--service-account-issuer=https://kubernetes.default.svc",
-            # The private key stands for its public half too.
+            # The private key contains its public half.
             "--service-account-key-file=pki/service-account.key",
             "--service-account-signing-key-file=pki/service-account.key",
             "--kubelet-client-certificate=pki/kubelet-client.crt",
@@ -379,7 +379,7 @@ class ControlPlane:
 
 
 def _free_port(address: str) -> int:
-    """Return a port nobody listens on at ``address`` now. Who is quicker in between makes the API server choose again."""
+    """Return a free port at ``address``. If another process opens it first, the API server chooses again."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         port: int = probe.getsockname()[1]

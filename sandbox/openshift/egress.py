@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Connections of the API server to kubelets, from the address of a control plane machine: the firewall of the nodes knows these alone.
+"""Connections of the API server to kubelets, from the address of a control plane machine: the firewall of the nodes accepts these alone.
 
 The one API server of a cluster is a process of the sandbox's computer. It hands such connections to this HTTP proxy on a Unix socket
 (Kubernetes, "Set up Konnectivity service": EgressSelectorConfiguration), which opens them from the machine's address.

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The etcd members of a cluster, simulated: who is a member, which of them are healthy, and whether they have a quorum.
+"""The etcd members of a cluster, simulated: their list, their health and their quorum.
 
 The data is in one real etcd (:mod:`sandbox.openshift.control_plane`), which is suspended while the members have no quorum. The rules of
 adding and removing are those of etcd (server/etcdserver/server.go, ``mayRemoveMember``; strict reconfiguration check).
@@ -49,7 +49,7 @@ class EtcdMember:
 
 
 class Etcd:
-    """The members of one cluster, kept in ``file``. ``running`` gives the ids of the members whose machines run them now."""
+    """The members of one cluster, kept in ``file``. ``running`` returns the ids of the members whose machines run them now."""
 
     def __init__(self, file: Path, running: Callable[[], Collection[int]]) -> None:
         self._file = file

@@ -47,7 +47,7 @@ class EtcdCluster(Protocol):
 
 @dataclass
 class Report:
-    """What a round found."""
+    """The result of a round."""
 
     blocked: dict[str, str] = field(default_factory=dict)
     """Why a master is no member yet, by its node's name."""
@@ -65,14 +65,14 @@ class Report:
 
     @property
     def problem(self) -> str:
-        """Why the operator is degraded; empty when it is not."""
+        """The reason why the operator is degraded, empty if it is not."""
         if self.unhealthy:
             return f"EtcdMembersDegraded: {self.members}"
         return "; ".join(f"ClusterMemberControllerDegraded: {name}: {reason}" for name, reason in sorted(self.blocked.items()))
 
 
 class EtcdOperator:
-    """The members of one cluster. ``after`` says whether a simulated time is over since it was asked first, ``forget`` starts over."""
+    """The members of one cluster. ``after`` returns whether a simulated time is over since its first call, ``forget`` restarts it."""
 
     def __init__(self, cluster: EtcdCluster, after: Callable[[str, float], bool], forget: Callable[[str], None]) -> None:
         self._cluster = cluster
@@ -80,7 +80,7 @@ class EtcdOperator:
         self._forget = forget
 
     async def round(self, nodes: Iterable[Object], operator: Object | None, *, bootstrap_complete: bool) -> Report:
-        """Bring secrets, members and pods to what the nodes are; ``operator`` is the Etcd object."""
+        """Update secrets, members and pods for these nodes; ``operator`` is the Etcd object."""
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node) and _address(node)]
         await self._drop_lost_learners(masters)
         secrets = await self._secrets(masters)
@@ -136,7 +136,7 @@ class EtcdOperator:
         return ""
 
     async def _secrets(self, masters: list[Object]) -> dict[str, Object]:
-        """Return the secrets of all members by name; create those that a node has not. An existing one stays as it is."""
+        """Return the secrets of all members by name; create the missing ones of a node. An existing one is not changed."""
         secrets = {item["metadata"]["name"]: item for item in await self._cluster.api.items(ETCD_SECRETS)}
         if "etcd-signer" not in secrets:
             signer = pki.self_signed_ca("openshift-etcd_etcd-signer", _LIFETIME)

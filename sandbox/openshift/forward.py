@@ -16,9 +16,9 @@ _logger = logging.getLogger(__name__)
 
 
 class Forward:
-    """Forwards with the source address of the client, as routers do: firewalls behind it see who connects.
+    """Forwards with the source address of the client, as routers do: firewalls behind it see the real client.
 
-    ``target`` gives (address, port) for each new connection, or None while there is no server: then it is cut at once.
+    ``target`` returns (address, port) for each new connection, or None while there is no server: then it is cut at once.
     """
 
     def __init__(self, target: Callable[[], tuple[str, int] | None]) -> None:
@@ -68,7 +68,7 @@ class Forward:
 
 
 class _End(asyncio.Protocol):
-    """One end of a forwarded connection: what it receives goes out at the other end, as fast as that takes it."""
+    """One end of a forwarded connection: what it receives is sent at the other end, as fast as that accepts it."""
 
     def __init__(self, forward: Forward) -> None:
         self._forward = forward
@@ -140,7 +140,7 @@ class _Near(_End):
         super().data_received(data)
 
     def join(self, far: _Far) -> None:
-        """There is somewhere to send it now."""
+        """Set the other end, and begin to read."""
         self.other = far
         if self._early:
             super().data_received(bytes(self._early))

@@ -60,7 +60,7 @@ class IngressOperator:
         self._applied: dict[str, Object] = {}
 
     async def round(self, nodes: int) -> IngressReport:
-        """Bring the Deployment to what the IngressController says; ``nodes``: number of Nodes, for messages."""
+        """Update the Deployment from the IngressController; ``nodes``: number of Nodes, for messages."""
         api = self._cluster.api
         controller = await api.get(CONTROLLER)
         if controller is None:
@@ -151,7 +151,7 @@ def _defaults(infrastructure: Object | None, ingress: Object | None) -> tuple[in
 
 
 def _as_labels(selector: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return a selector as labels, None if labels cannot say it (``LabelSelectorAsMap``): the Deployment then stays as it was."""
+    """Return a selector as labels, None if labels cannot express it (``LabelSelectorAsMap``): the Deployment is not changed then."""
     expressions = selector.get("matchExpressions") or []
     if any(expression["operator"] != "In" or len(expression.get("values") or []) != 1 for expression in expressions):
         return None

@@ -50,7 +50,7 @@ async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> Non
 
 
 async def _is_ready(machine: Machine) -> bool:
-    """Return whether this node's own API server answers with its readiness. Port 6080, where kube-vip asks, has the same answer."""
+    """Return whether this node's own API server answers with its readiness. Port 6080, which kube-vip polls, has the same answer."""
     try:
         async with asyncio.timeout(_TIMEOUT):
             reader, writer = await asyncio.open_connection(machine.address, 6443, ssl=_UNVERIFIED)

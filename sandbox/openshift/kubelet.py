@@ -56,8 +56,8 @@ CONTAINER_RUNTIME: Final = "cri-o://1.33.9-2.rhaos4.20"
 """The capacity that simulated kubelets report; the sandbox's workloads simulate their pods."""
 
 SHORTEST_WAIT = 60.0
-"""Real seconds a request waits at least, however fast the clock runs: filing, approving and signing hundreds takes real time, also on a
-computer that has other work, and kubelets that ask anew faster than they can be answered would never join."""
+"""Shortest wait of a request in real seconds, at any speed of the clock: filing, approving and signing hundreds needs real time, also on a
+computer that has other work, and kubelets that file requests faster than these are approved would never join."""
 
 CONFIG_DAEMON: Final = 45
 """Simulated seconds from a Node that is Ready to the machine config daemon's word that its configuration is done."""
@@ -84,7 +84,7 @@ OnReady = Callable[[], Awaitable[None]]
 
 
 class _DeniedError(Exception):
-    """The request will never be answered with a certificate."""
+    """The request was denied or has failed."""
 
 
 class _ExpiredError(Exception):
@@ -92,7 +92,7 @@ class _ExpiredError(Exception):
 
 
 class _UnansweredError(Exception):
-    """Nobody decided in time, or the request is gone."""
+    """The request was not decided in time, or was deleted."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Kubelet:
 
     @property
     def joined(self) -> bool:
-        """Whether this machine has been given a client certificate before (that has not ended)."""
+        """Whether this machine already has a client certificate that is valid."""
         pair = KeyPair.read(self._client_base)
         return pair is not None and pair.remaining > timedelta(0)
 
@@ -522,7 +522,7 @@ class Kubelet:
         self._listener = listener
 
     async def _call(self, method: str, path: str, body: Object | None = None, *, token: bool = False, content_type: str = "") -> Object:
-        """One call of the API, by name through the machine's own network. Raises :class:`APIError`, ``httpx.HTTPError``."""
+        """Call the API, by name through the machine's own network. Raises :class:`APIError`, ``httpx.HTTPError``."""
         headers = {"accept": "application/json", "user-agent": "kubelet/v1.33.11 (linux/amd64) kubernetes/sandbox"}
         cert = None
         if token:
@@ -548,7 +548,7 @@ class Kubelet:
         return result
 
     async def _persist(self, purpose: str, action: Callable[[], Awaitable[_T]]) -> _T:
-        """Repeat an action, with growing pauses, until it succeeds; say so when it starts to fail."""
+        """Repeat an action, with growing pauses, until it succeeds, and print when it begins to fail."""
         pause, failing_since, reported = _RETRY[0], time.monotonic(), ""
         while True:
             try:

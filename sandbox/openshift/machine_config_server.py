@@ -45,7 +45,7 @@ _SUBTYPE: Final = "vnd.coreos.ignition+json"
 
 
 class NotServedError(Exception):
-    """This server has no config for that pool; the text says why."""
+    """This server has no config for that pool; the text has the reason."""
 
 
 class UnusableVersionError(Exception):
@@ -53,19 +53,19 @@ class UnusableVersionError(Exception):
 
 
 def application(config_for: Callable[[str], Awaitable[Config]]) -> Starlette:
-    """Return the server's application; ``config_for`` gives a pool's config (spec 3) or raises :class:`NotServedError`."""
+    """Return the server's application; ``config_for`` returns a pool's config (spec 3) or raises :class:`NotServedError`."""
     making: dict[tuple[str, Version], asyncio.Task[bytes]] = {}
 
     async def made(pool: str, version: Version) -> bytes:
         return json.dumps(in_version(await config_for(pool), version), separators=(",", ":")).encode()
 
     async def shared(pool: str, version: Version) -> bytes:
-        """One config for all who ask while it is being made: five hundred workers come at once and give up when they wait long."""
+        """Render one config for all requests that arrive meanwhile: five hundred workers come at once and stop after a time-out."""
         key = (pool, version)
         if key not in making:
             making[key] = asyncio.create_task(made(pool, version), name=f"config of {pool}")
             making[key].add_done_callback(lambda _task: making.pop(key))
-        # Who goes away does not take it from the others.
+        # A client that disconnects does not cancel it for the others.
         return await asyncio.shield(making[key])
 
     async def config(request: Request) -> Response:
@@ -149,7 +149,7 @@ def in_version(config: Config, version: Version) -> Config:
     storage = config.get("storage") or {}
     files = []
     for file in storage.get("files") or []:
-        # Spec 2 knows neither `overwrite: false` as default nor files without a file system.
+        # Spec 2 has neither `overwrite: false` as default nor files without a file system.
         converted = {key: value for key, value in file.items() if key != "overwrite"}
         contents = {key: value for key, value in (file.get("contents") or {}).items() if key in {"source", "compression", "verification"}}
         files.append({**converted, "filesystem": "root", "contents": contents})

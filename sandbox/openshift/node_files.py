@@ -32,7 +32,7 @@ def machine_configs(assets: Assets) -> Iterator[Object]:
 
 
 def registries_conf(manifests: list[Object]) -> str:
-    """Return registries.conf of all ImageDigestMirrorSets; empty without one: the file of the image stays."""
+    """Return registries.conf of all ImageDigestMirrorSets; empty without one: the file of the image is kept then."""
     groups: dict[str, list[str]] = {}
     blocked: set[str] = set()
     for manifest in manifests:

@@ -31,7 +31,7 @@ CONF: Final = "/etc/node-network.conf"
 PROGRAM: Final = "/usr/local/bin/node-network"
 UNIT: Final = "node-network.service"
 SAVED: Final = "node-network.json"
-"""What the machine has configured, in its directory: it stays in use while the metadata service does not answer."""
+"""The configured addresses, in the directory of the machine: used while the metadata service does not answer."""
 
 _RETRY: Final = 1.0
 
@@ -127,7 +127,7 @@ class NetworkScript:
             return NodeNetwork(machine.hardware.address)
         if self.kind == "vlan":
             return NodeNetwork(address, int(values["vlan"]), gateway=values.get("gateway", ""))
-        # nodeip-configuration takes the address of the other IP version on the same interface.
+        # nodeip-configuration uses the address of the other IP version on the same interface.
         return NodeNetwork(address, second=values["ipv6"] if set(self.families) == {4, 6} else "")
 
     async def _read(self, machine: Machine) -> dict[str, str] | None:

@@ -5,7 +5,7 @@
 
 Each cluster operator waits for its requirement (control plane, schedulable nodes), becomes available some time after it is met, and
 degrades when it is lost. ClusterVersion, machine config pools and the etcd operator's status follow. After a restart the state is read from
-the API, so that a settled cluster stays settled.
+the API, so that a settled cluster remains settled.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Facts:
     """Why the image registry is not available, empty if it is or if there is none."""
     registry_state: str
     registry_generation: int
-    """What its operator says when all is well."""
+    """The message of the operator when nothing is missing."""
     ingress: IngressReport
     unreachable: str
     """Why routes cannot be reached by their names, empty if they can."""
@@ -79,7 +79,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ClusterOperator:
-    """One operator: what it misses ("" for nothing), how long it takes after that, what it says meanwhile."""
+    """One operator: its unmet requirement ("" for none), its duration after that, and its message meanwhile."""
 
     name: str
     misses: Callable[[Facts], str]
@@ -215,7 +215,7 @@ _CATALOGUE: Final = (
 
 @dataclass
 class _Progress:
-    """Where one cluster operator stands: settled, or on its way (a running task), or waiting."""
+    """The progress of one cluster operator: settled, progressing (a running task), or waiting."""
 
     settled: bool = False
     version: str = ""
@@ -431,7 +431,7 @@ class Operators:
         return await self._cluster.api.patch(path, {"spec": {"configuration": configuration}})
 
     async def _roll_out(self, pool: str, nodes: list[Object], rendered: str) -> None:
-        """Let one node at a time (maxUnavailable 1) go over to the pool's config, which takes a reboot."""
+        """Let one node at a time (maxUnavailable 1) change to the pool's config, which needs a reboot."""
         current, desired, state = (MACHINE_CONFIG_ANNOTATION + name for name in ("currentConfig", "desiredConfig", "state"))
         moving = [node for node in nodes if annotations_of(node).get(current) != annotations_of(node).get(desired)]
         for node in moving:
@@ -683,7 +683,7 @@ class Operators:
     # --- time and writing ----------------------------------------------------------------------------------------------
 
     def _after(self, key: str, simulated_seconds: float) -> bool:
-        """Whether that much simulated time is over since this was asked first; wakes the next round when it is."""
+        """Return whether so much simulated time is over since the first call; the next round starts when it is."""
         if key in self._elapsed:
             return True
         if key not in self._timers:
@@ -697,7 +697,7 @@ class Operators:
         self._state.changed.set()
 
     def _forget(self, key: str) -> None:
-        """Start over with a time: what it was counted for is gone again."""
+        """Restart a time whose condition is not met any more."""
         self._elapsed.discard(key)
         timer = self._timers.pop(key, None)
         if timer is not None:
@@ -771,7 +771,7 @@ def _first_roles(pool: str, custom: Object | None) -> dict[str, str | None]:
 
 
 def _master_scheduling(node: Object, *, schedulable: bool) -> tuple[dict[str, str | None], dict[str, Any]]:
-    """Return the changes of labels and spec that bring a master to what the Scheduler object says."""
+    """Return the changes of labels and spec that a master needs by the Scheduler object."""
     worker, key = f"{ROLE_LABEL}worker", f"{ROLE_LABEL}master"
     taints = node["spec"].get("taints") or []
     kept = [taint for taint in taints if taint["key"] != key]

@@ -4,8 +4,9 @@
 """Simulates days during which clusters are switched off, so that certificates of nodes expire.
 
 The clock of the computer cannot be changed. Instead, the certificates on the machines' disks are signed again with dates that many days
-earlier, and the certificate requests are deleted at the next start. The control plane's own certificates stay: a real control plane renews
-them itself, while those of kubelets have to be approved (OpenShift documentation, "Recovering from expired control plane certificates").
+earlier, and the certificate requests are deleted at the next start. The control plane's own certificates are kept: a real control plane
+renews them itself, while those of kubelets have to be approved (OpenShift documentation, "Recovering from expired control plane
+certificates").
 """
 
 from __future__ import annotations

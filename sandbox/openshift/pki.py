@@ -145,7 +145,7 @@ def is_signed_by(certificate: bytes, ca_bundle: bytes) -> bool:
 
 
 def aged(signer: KeyPair, certificate: bytes, time: timedelta) -> bytes:
-    """Return a PEM certificate with everything it had, signed again with dates earlier by ``time``."""
+    """Return a PEM certificate with all of its content, signed again with dates earlier by ``time``."""
     before = x509.load_pem_x509_certificate(certificate)
     ca_certificate, signer_key = _loaded(signer)
     builder = (

@@ -176,7 +176,7 @@ def _error(answer: httpx.Response) -> str:
 
 
 def places(registries: bytes, image: Reference) -> list[Reference]:
-    """Return where to ask for an image, in order: mirrors of the longest prefix that it has, then the source if it is not blocked."""
+    """Return the places to pull an image from, in order: mirrors of its longest prefix, then the source if it is not blocked."""
     entries: Sequence[Mapping[str, Any]] = tomllib.loads(registries.decode()).get("registry", [])
     best: tuple[str, Mapping[str, Any]] = ("", {})
     for entry in entries:

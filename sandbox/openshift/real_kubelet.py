@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A real kubelet for a machine: Kubernetes' own program as a child process, with a container runtime in memory.
 
-It reads what the machine's Ignition config gave it (configuration, bootstrap kubeconfig, CA bundle) and has a folder of the machine's
-disk as its ``/var``: so its keys and certificates, and its logs, live and die with that disk. It asks for its certificates, renews them,
+It reads the files of the machine's Ignition config (configuration, bootstrap kubeconfig, CA bundle) and has a folder of the machine's
+disk as its ``/var``: so its keys and certificates, and its logs, live and die with that disk. It requests its certificates, renews them,
 registers and renews its Node by itself. Two things of a node's life it leaves to others, and they are done here, through the
 cluster's API:
 
-- It takes no loopback address for its own, but one that a cloud provider wrote into its Node: so there is a small cloud provider.
+- It accepts no loopback address as its own, but one that a cloud provider wrote into its Node: so there is a small cloud provider.
 - The machine config daemon, which annotates the Node with the machine's configuration, is a pod, and no pod runs here.
 
 The process has user and mount namespaces of its own, also for root. Its mounts give it its own ``/var``, and keep it from
@@ -45,7 +45,7 @@ _logger = logging.getLogger(__name__)
 _SETTINGS: Final = "/var/kubernetes"
 _RUNTIME: Final = "unix:///var/lib/crio/crio.sock"
 
-# Mounts that came from outside keep their flags locked, so those are given again. The program goes along into the new /var: it may lie
+# Mounts that came from outside keep their flags locked, so those are set again. The program is mounted in the new /var: it may be
 # below the one that is hidden by it, where services have their caches.
 _START: Final = """\
 while read -r _ _ _ _ target _; do
@@ -68,7 +68,7 @@ _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 
 class NamespacesError(Exception):
-    """This computer does not allow what a real kubelet needs; the text says what was refused."""
+    """This computer does not allow what a real kubelet needs; the text has the refusal."""
 
 
 def require_namespaces() -> None:
@@ -125,13 +125,13 @@ class RealKubelet:
             await self._child.start()
             await self._attend()
         finally:
-            # As power does, it goes at once.
+            # It ends at once, as without power.
             await self._child.stop(patience=0)
 
     # --- the process ---------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Write the files that Ignition put on the machine, and one that says what is different here."""
+        """Write the files that Ignition put on the machine, and one with the differences of this machine."""
         settings = self._inside(_SETTINGS)
         (settings / "manifests").mkdir(parents=True, exist_ok=True)
         # What the program is mounted on.

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Container registries, read-only (OCI distribution specification): quay.io for the outside, and a mirror registry of the data centre.
 
-quay.io wants bearer tokens: its token service gives one to every login (accounts are not simulated), and one for public repositories to
-everyone. The mirror registry has one login and Basic authentication, and the repositories that oc-mirror makes:
+quay.io requires bearer tokens: its token service returns one to every login (accounts are not simulated), and one for public repositories
+to everyone. The mirror registry has one login and Basic authentication, and the repositories that oc-mirror makes:
 ``openshift/release-images`` for release images, ``openshift/release`` for the images of components, and ``redhat/redhat-operator-index``
 for a catalogue of each minor version. Images can be removed from it.
 """

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects of a new cluster besides the installer's manifests: kinds, namespaces, RBAC, pools."""
+"""The objects of a new cluster beside the installer's manifests: kinds, namespaces, RBAC, pools."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def namespaces() -> list[Object]:
 
 
 def rights() -> list[Object]:
-    """Return the cluster roles and bindings besides Kubernetes' own.
+    """Return the cluster roles and bindings beside Kubernetes' own.
 
     The cluster approves no first join (``nodeclient`` is not bound), only renewals (``selfnodeclient`` is bound to all nodes): OpenShift's
     machine-config-operator and controller-manager manifests.

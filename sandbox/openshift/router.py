@@ -92,7 +92,7 @@ class Routers:
         return node in self._ready
 
     def is_ready_on(self, node: str) -> bool:
-        """Whether the router on a node takes new connections."""
+        """Return whether the router on a node accepts new connections."""
         return self._ready.get(node, False)
 
     def answer(self, node: str, host: str, path: str, *, tls: bool) -> Response:

@@ -37,7 +37,7 @@ _logger = logging.getLogger(__name__)
 
 API_PORT: Final = 6443
 
-# Simulated seconds. A worker asks for its first certificate some 10 minutes after Ignition, a bootstrap is complete about 40
+# Simulated seconds. A worker requests its first certificate some 10 minutes after Ignition, a bootstrap is complete about 40
 # minutes after its first boot: openshift-install's own limits are 20 minutes for the API and 45 for the bootstrap.
 _IMAGE_PULL: Final = 4 * 60
 _BOOTKUBE_START: Final = 2 * 60
@@ -290,7 +290,7 @@ class NodeSystem:
             machine.console("static pods: the cluster with the CA that this machine trusts does not exist any more")
             await machine.report("failed", "no etcd data of this cluster is left")
             return
-        # Its etcd member speaks with the others at its node address.
+        # Its etcd member reaches the others at its node address.
         await self._network.until_connected(machine)
         async with (
             _membership(cluster, machine, "control-plane", self._network),
@@ -348,7 +348,7 @@ async def _complete(cluster: Cluster) -> None:
 
 
 async def _persist(machine: Machine, purpose: str, action: Callable[[], Awaitable[Any]]) -> Any:
-    """Repeat an action until it succeeds, saying what is wrong when that changes."""
+    """Repeat an action until it succeeds, and print each new error."""
     reported = ""
     while True:
         try:

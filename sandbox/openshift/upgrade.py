@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Upgrades a running cluster, as ``oc adm upgrade --to=<version>`` asks its cluster version operator to.
+"""Upgrades a running cluster, as its cluster version operator does for ``oc adm upgrade --to=<version>``.
 
 ClusterVersion has the new release as desired one and is Progressing; the operators follow one by one; with the machine config operator the
 boot images and the pools' user data are those of the new release, and the nodes go over to it one by one. Then the entry in the history

@@ -74,7 +74,7 @@ class ClusterAccess(Protocol):
 
 
 class Workloads:
-    """All pods of one cluster; ``nodes`` gives the Node objects by name as they are now."""
+    """All pods of one cluster; ``nodes`` returns the current Node objects by name."""
 
     def __init__(self, cluster: ClusterAccess, nodes: Callable[[], Mapping[str, Object]]) -> None:
         self._cluster = cluster
@@ -139,7 +139,7 @@ class Workloads:
         if node is not None and not _is_played(node):
             return
         if pod["metadata"].get("deletionTimestamp"):
-            # A node that is not ready does not report the end of its pods: they stay terminating.
+            # A node that is not ready does not report the end of its pods: they remain terminating.
             if node is not None and is_ready(node):
                 self._stop(uid, pod)
         elif not pod["spec"].get("nodeName"):
@@ -246,13 +246,13 @@ def _ready_conditions() -> list[Object]:
 
 
 def _was_lost(pod: Object) -> bool:
-    """Return whether a running pod is not Ready since its node was not: the kubelet says otherwise when it is back."""
+    """Return whether a running pod is not Ready since its node was not: the kubelet reports it when it is back."""
     running = (pod.get("status") or {}).get("phase") == "Running"
     return running and (condition_of(pod, "Ready") or {}).get("status") == "False"
 
 
 def _host_ports(pod: Object) -> set[int]:
-    """Return the ports that a pod takes of its node until it has ended."""
+    """Return the ports of its node that a pod occupies until it has ended."""
     if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
         return set()
     return {port["hostPort"] for container in pod["spec"]["containers"] for port in container.get("ports") or [] if port.get("hostPort")}
@@ -281,7 +281,7 @@ def _is_played(node: Object) -> bool:
 
 
 def _fits(pod: Object, node: Object) -> bool:
-    """Whether a node takes a pod: its labels and name as selected, all its taints tolerated.
+    """Return whether a node accepts a pod: its labels and name as selected, all its taints tolerated.
 
     A node that is cordoned or not ready counts as tainted, as it is a moment later by the node lifecycle controller: daemon sets tolerate
     the first.
@@ -301,7 +301,7 @@ def _fits(pod: Object, node: Object) -> bool:
 
 
 def _matches(term: Mapping[str, Any], node: Object) -> bool:
-    """Whether a node fits one term of a node affinity; ``matchFields`` knows the name alone (Kubernetes API, NodeSelectorTerm)."""
+    """Whether a node fits one term of a node affinity; ``matchFields`` has the name alone (Kubernetes API, NodeSelectorTerm)."""
     fields = {"metadata.name": node["metadata"]["name"]}
     by_label, by_field = ({"matchExpressions": term.get(name)} for name in ("matchExpressions", "matchFields"))
     chosen = [(by_label, labels_of(node)), (by_field, fields)]

@@ -48,7 +48,7 @@ class QemuDriver(AbstractSystemsDriver):  # type: ignore[misc]
         self._machines = {machine.made_of.uuid: machine for machine in machines}
 
     def machine(self, identity: str) -> Machine:
-        """Return the machine with this UUID; a name is redirected to the UUID, as sushy-tools has it."""
+        """Return the machine with this UUID; a name is redirected to the UUID, as in sushy-tools."""
         known = self._machines.get(identity)
         if known is not None:
             return known
@@ -113,12 +113,12 @@ class QemuDriver(AbstractSystemsDriver):  # type: ignore[misc]
         self.machine(identity).set_uefi(_MODES[boot_mode])
 
     def get_secure_boot(self, identity: str) -> bool:
-        # Not left out: Ironic asks for it, and tries an answer of 501 again for half a minute.
+        # Required: Ironic reads it, and repeats the call for half a minute after an answer of 501.
         self.machine(identity)
         return False
 
     def get_total_memory(self, identity: str) -> int:
-        # In GiB. Rounded up: sushy, the client of Ironic, reads whole numbers and takes 0 for unknown.
+        # In GiB. Rounded up: sushy, the client of Ironic, reads whole numbers, with 0 for unknown.
         return -(-self.machine(identity).made_of.memory_mb // 1024)
 
     def get_total_cpus(self, identity: str) -> int:
@@ -147,7 +147,7 @@ class QemuDriver(AbstractSystemsDriver):  # type: ignore[misc]
 
 
 def _run(action: Callable[[], None]) -> None:
-    """Run what was asked of a machine; what it cannot do is an answer of the API."""
+    """Run an action on a machine; an action that it refuses is an error of the API."""
     try:
         action()
     except RackError as problem:
@@ -276,7 +276,7 @@ def _write_passwords(path: Path, config: RackConfig) -> None:
 
 
 def _storage(config: RackConfig) -> dict[str, Any]:
-    """Return the settings of sushy-tools for the disks, which the systems driver is not asked for."""
+    """Return the settings of sushy-tools for the disks, which the systems driver does not return."""
     storage: dict[str, Any] = {}
     drives: dict[tuple[str, str], Any] = {}
     volumes: dict[tuple[str, str], Any] = {}

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One emulated machine: power, boot device, boot mode and virtual media as its BMC knows them, and the QEMU that runs while it is on."""
+"""One emulated machine: power, boot device, boot mode and virtual media of its BMC, and the QEMU that runs while it is on."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ QEMU: Final = "qemu-system-x86_64"
 _UEFI_CODE: Final = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
 _UEFI_VARIABLES: Final = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
 _POWER_OFF_WITHIN: Final = 10.0
-"""Seconds until a QEMU that was asked to quit is killed."""
+"""Seconds until a QEMU that does not quit is killed."""
 
-# As metal_api.process has it, whose module needs more than this environment: the child asks for SIGKILL at the end of its parent.
+# As in metal_api.process, whose module needs more than this environment: the child requests SIGKILL at the end of its parent.
 _LAUNCHER: Final = (
     "import ctypes, os, sys\n"
     "ctypes.CDLL(None, use_errno=True).prctl(1, 9, 0, 0, 0)\n"
@@ -41,14 +41,14 @@ _LAUNCHER: Final = (
     "os.execv(sys.argv[2], sys.argv[2:])\n"
 )
 _DEFAULT_ORDER: Final[tuple[Device, ...]] = ("Hdd", "Pxe")
-"""What firmware tries without an override. Virtual media are booted only when asked for."""
+"""What firmware tries without an override. Virtual media are booted only by an override."""
 
 _PACKAGES: Final = {QEMU: "qemu-system-x86", "qemu-img": "qemu-utils", "ip": "iproute2"}
 
 
 @dataclass(frozen=True)
 class State:
-    """What a BMC remembers. ``media``: file of the medium in the virtual CD drive, empty for none. ``uefi``: the boot mode."""
+    """The state of a BMC. ``media``: file of the medium in the virtual CD drive, empty for none. ``uefi``: the boot mode."""
 
     device: Device = "None"
     repeat: Repeat = "Disabled"
@@ -102,7 +102,7 @@ class Machine:
         """While this file exists the BMC does not answer. ``close``, its content, closes connections; otherwise they are left open."""
         return self._folder / "unreachable"
 
-    # --- what a BMC is asked for ---
+    # --- requests to the BMC ---
 
     def power_on(self) -> None:
         with self._lock:

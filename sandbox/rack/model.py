@@ -21,7 +21,7 @@ _MAC: Final = re.compile(r"[0-9a-f][02468ace](:[0-9a-f]{2}){5}")
 
 
 class RackError(Exception):
-    """The rack is described wrongly, or cannot do what was asked; the message names the machine and says why."""
+    """The description of the rack is invalid, or an action failed; the message has the machine and the reason."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class RackConfig:
             raise RackError("user and password of the BMCs must not be empty, no colon in the user, 72 bytes in the password at most")
 
     def save(self, path: Path) -> None:
-        """Write the file of ``--config``, which its owner alone may read: it has the password."""
+        """Write the file of ``--config``, which its owner alone may read: it contains the password."""
         path.touch(mode=0o600)
         path.write_text(json.dumps({**asdict(self), "folder": str(self.folder)}, indent=2) + "\n", encoding="utf-8")
 

@@ -43,7 +43,7 @@ def ensure_emulator(progress: Console | None = None) -> Path:
 
 
 class Rack:
-    """Emulated machines behind a Redfish API. Machines are off after a start, with the disks and boot settings they had.
+    """Emulated machines behind a Redfish API. Machines are off after a start, with their earlier disks and boot settings.
 
     ``python``: of :func:`ensure_emulator`. ``inside``: command words that run what follows them in the network namespace of the rack
     (``nsenter ...``, ``ip netns exec NAME``), where its bridge is and its API listens; they must keep the process.
@@ -104,9 +104,9 @@ class Rack:
         await self._child.stop()
 
     def unreachable(self, name: str, fault: Literal["hang", "close"] = "hang") -> None:
-        """Let the BMC of a machine not answer. ``hang``: connections stay open until the client gives up. ``close``: they are closed.
+        """Make the BMC of a machine unreachable. ``hang``: connections remain open until the client gives up. ``close``: they are closed.
 
-        The machine itself goes on. The fault lasts until :meth:`reachable`, beyond a restart of the emulator.
+        The machine itself runs on. The fault lasts until :meth:`reachable`, beyond a restart of the emulator.
         """
         file = self._fault(name)
         file.parent.mkdir(exist_ok=True)

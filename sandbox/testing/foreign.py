@@ -53,9 +53,9 @@ class UnauthorizedClient:
     def file(
         self, name: str, node: str, *, serving: bool = False, dns_names: tuple[str, ...] = (), addresses: tuple[str, ...] = ()
     ) -> None:
-        """File a certificate signing request called ``name`` that asks to be the node ``node``.
+        """File a certificate signing request called ``name`` of the node ``node``.
 
-        ``serving``: for a serving certificate with the given subject alternative names, instead of a client certificate.
+        ``serving``: for a serving certificate with these subject alternative names, instead of a client certificate.
         """
         kubeconfig = self.take_bootstrap_kubeconfig()
         server = kubeconfig["clusters"][0]["cluster"]

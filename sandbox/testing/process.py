@@ -45,12 +45,12 @@ class SandboxStartError(Exception):
 class RunningSandbox:
     """``python -m sandbox serve`` on a free port, with ``directory`` for its state and ``log`` for what it writes to stderr.
 
-    ``listen``: address and port of the first start; later ones keep what that took.
+    ``listen``: address and port of the first start; later ones keep these.
     ``started`` is called with each line of stderr until the sandbox is ready: the first start builds the control plane's
-    programs, for minutes, and says so there.
+    programs, for minutes, and prints that there.
     """
 
-    def __init__(  # noqa: PLR0913 - what may be said at a start
+    def __init__(  # noqa: PLR0913 - the options of a start
         self,
         directory: Path,
         *,
@@ -74,7 +74,7 @@ class RunningSandbox:
         self._started = started
         self._process: subprocess.Popen[str] | None = None
         self._address = listen
-        # One for all calls: making one reads all certificates this machine trusts, which takes longer than a call.
+        # One for all calls: making one reads all certificates that this computer trusts, which is slower than a call.
         self._client = httpx.Client(timeout=30)
 
     def __enter__(self) -> Self:
@@ -111,7 +111,7 @@ class RunningSandbox:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is for us; we stop the sandbox when what uses it has been stopped
+            start_new_session=True,  # Ctrl-C is for this process, which stops the sandbox after its users
         )
         self._process = process
         threading.Thread(target=self._copy_log, args=(process,), daemon=True).start()

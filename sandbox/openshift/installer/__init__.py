@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stand-in for ``openshift-install``: the files, certificates, log lines and exit codes of ``create``,
+"""A replacement of ``openshift-install``: the files, certificates, log lines and exit codes of ``create``,
 ``coreos print-stream-json`` and ``version``.
 
 The mirror serves this package as an executable archive (`sandbox.openshift.mirror`), with the release it is of in

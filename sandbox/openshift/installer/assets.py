@@ -1,12 +1,12 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The asset directory: what is read from it, what is taken away, what is written, and what is remembered.
+"""The asset directory: its inputs, which are removed, its outputs, and its state file.
 
 As with the real one, inputs are consumed: ``install-config.yaml`` disappears with ``create manifests``, ``manifests/`` and
 ``openshift/`` disappear with ``create ignition-configs``. Answers are remembered in ``.openshift_install_state.json``, and
-that file wins: a new install-config in an old directory is taken away but changes nothing, expired certificates are
-written out again, all without a word. Manifests on disk, edited or added, win over remembered ones.
+that file wins: a new install-config in an old directory is removed but changes nothing, expired certificates are
+written out again, all without a message. Manifests on disk, edited or added, win over remembered ones.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Assets:
         for name in _MANIFEST_DIRECTORIES:
             self._consume(name)
         for path, content in made.items():
-            # A file that is still there (and perhaps edited) is an input like any other: it stays.
+            # A file that is still there (and perhaps edited) is an input like any other: it is kept.
             if not (self._directory / path).exists():
                 _write(self._directory / path, content)
         self._log.info(f"Ignition-Configs created in: {self._shown()} and {self._shown('auth')}")
@@ -100,7 +100,7 @@ class Assets:
         if _INSTALL_CONFIG in self._state:
             return InstallConfig(self._state[_INSTALL_CONFIG]["config"])
         if on_disk is None:
-            # The real one asks at the terminal; without one, or with nobody answering, this is where it ends.
+            # The real one prompts at the terminal. Without an answer it ends with this error.
             raise InstallerError(
                 f'failed to fetch {target}: failed to fetch dependency of "{target}": failed to fetch dependency of '
                 '"Install Config": failed to generate asset "SSH Key": failed UserInput: EOF'
@@ -139,7 +139,7 @@ class Assets:
         return have
 
     def _service_account_keys(self) -> dict[str, bytes]:
-        """Path below /opt/openshift -> content."""
+        """Return path below /opt/openshift -> content."""
         if _SERVICE_ACCOUNT not in self._state:
             made: dict[str, bytes] = {}
             for name in ("service-account", "bound-service-account-signing-key"):
@@ -148,7 +148,7 @@ class Assets:
         return _decoded(self._state[_SERVICE_ACCOUNT])
 
     def _ssh_public_key(self) -> str:
-        """The installer's own key, with which `gather bootstrap` logs in; its private half stays in the state."""
+        """The installer's own key, with which `gather bootstrap` logs in; its private half is kept in the state."""
         if _SSH not in self._state:
             private, public = certificates.ssh_keys()
             self._state[_SSH] = {"Priv": base64.b64encode(private).decode(), "Pub": base64.b64encode(public).decode()}
@@ -185,7 +185,7 @@ class Assets:
         return made
 
     def _discard_ignition(self) -> None:
-        """Forget Ignition configs made from other manifests; keys stay."""
+        """Remove Ignition configs that were made from other manifests; keys are kept."""
         if self._state.pop(_IGNITION, None) is None:
             return
         for name, path in (("Bootstrap", "bootstrap.ign"), ("Master", "master.ign"), ("Worker", "worker.ign")):
@@ -258,7 +258,7 @@ class Assets:
             for file in path.iterdir():
                 if file.suffix in _MANIFEST_SUFFIXES and file.is_file():
                     file.unlink()
-            if not any(path.iterdir()):  # what is no manifest was not read: it stays
+            if not any(path.iterdir()):  # other files were not read and are kept
                 path.rmdir()
         else:
             path.unlink(missing_ok=True)

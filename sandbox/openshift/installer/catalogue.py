@@ -117,7 +117,7 @@ def release(version: str, architecture: str) -> Release:
 
 
 def of_image(digest: str) -> Release | None:
-    """Return the release whose release image has a digest, ``sha256:<hex>``; None if no release of the mirror has it."""
+    """Return the release whose release image has a digest, ``sha256:<hex>``; None if there is none in the mirror."""
     releases = ((version, architecture) for version in _RELEASES for architecture in (*ARCHITECTURES, MULTI))
     for version, architecture in (*releases, *((version, "x86_64") for version in _OKD)):
         candidate = release(version, architecture)
@@ -132,7 +132,7 @@ def newest(minor: str) -> str:
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Return whether the mirror has a release, and has it after another one."""
+    """Return whether a release is in the mirror and newer than another one."""
     return than in VERSIONS and version in VERSIONS[VERSIONS.index(than) + 1 :]
 
 
@@ -181,7 +181,7 @@ def artefact_directory(build: Build, architecture: str) -> str:
 
 @cache
 def artefact(kind: str, build: str, architecture: str) -> bytes:
-    """Return the bytes of an artefact: a line that says what it is, then filler.
+    """Return the bytes of an artefact: a line that describes it, then filler.
 
     The initramfs has the hash of its rootfs inside, as the real one has: a live system refuses a rootfs of another build.
     """

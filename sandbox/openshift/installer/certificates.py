@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key pairs of a new cluster: who signs whom, for which names, for how long.
+"""The key pairs of a new cluster: their signers, names and lifetimes.
 
 Names and lifetimes are the installer's (RSA 2048, SHA-256): signers of what the cluster rotates within its first day live
 24 hours, which is why Ignition files age. All keys are of the kind the real one makes.
@@ -77,7 +77,7 @@ class KeyPair:
 
 @dataclass(frozen=True)
 class CertificateSpec:
-    """How a pair is to be made."""
+    """The properties of a pair to generate."""
 
     common_name: str
     lifetime: timedelta
@@ -103,7 +103,7 @@ def _api_server(signer: str, *names: str) -> CertificateSpec:
 
 
 def specs_for_manifests(cluster_domain: str) -> dict[str, CertificateSpec]:
-    """Pairs that are part of a manifest already: root CA and the machine config server's certificate."""
+    """Return the pairs that are part of manifests: root CA and the machine config server's certificate."""
     return {
         "root-ca": _ca("root-ca", TEN_YEARS),
         "machine-config-server": CertificateSpec(
@@ -113,7 +113,7 @@ def specs_for_manifests(cluster_domain: str) -> dict[str, CertificateSpec]:
 
 
 def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, CertificateSpec]:
-    """The other pairs. ``service_address`` is the first address of the service network (service ``kubernetes``)."""
+    """Return the other pairs. ``service_address`` is the first address of the service network (service ``kubernetes``)."""
     return {
         "admin-kubeconfig-signer": _ca("admin-kubeconfig-signer", TEN_YEARS),
         "admin-kubeconfig-client": _admin(TEN_YEARS, "admin-kubeconfig-signer"),
@@ -149,7 +149,7 @@ def specs_for_bootstrap(cluster_domain: str, service_address: str) -> dict[str, 
             "system:kube-apiserver", ONE_YEAR, ("kube-master",), signer="kube-apiserver-to-kubelet-signer", usage=CLIENT
         ),
         "kubelet-bootstrap-kubeconfig-signer": _ca("kubelet-bootstrap-kubeconfig-signer", TEN_YEARS),
-        # What kubelets have that wait for the machine config operator: its service account, as a certificate.
+        # The credentials of kubelets before the machine config operator: its service account, as a certificate.
         "kubelet-client": CertificateSpec(
             f"system:serviceaccount:{MACHINE_CONFIG_NAMESPACE}:node-bootstrapper",
             TEN_YEARS,
@@ -218,7 +218,7 @@ def _certificate(
     if spec.organizational_unit:
         attributes.append(x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, spec.organizational_unit))
     with warnings.catch_warnings():
-        # The name of a service account is longer than the 64 characters of X.520; Go takes it.
+        # The name of a service account is longer than the 64 characters of X.520; Go accepts it.
         warnings.simplefilter("ignore", UserWarning)
         attributes.append(x509.NameAttribute(NameOID.COMMON_NAME, spec.common_name, _validate=False))
     subject = x509.Name(attributes)

@@ -186,7 +186,7 @@ if TYPE_CHECKING:
 
 
 def _global_flags(parser: argparse.ArgumentParser, *, defaults: bool) -> None:
-    # Given before or after the subcommand; only the first parser sets defaults, or a subparser would undo what was given.
+    # Accepted before and after the subcommand; only the first parser sets defaults, which a subparser would set again.
     missing = None if defaults else argparse.SUPPRESS
     parser.add_argument("--dir", default="." if defaults else missing, help='assets directory (default ".")')
     parser.add_argument(

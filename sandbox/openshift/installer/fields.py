@@ -120,7 +120,7 @@ _NEWER: Final[Mapping[str, tuple[int, ...]]] = {
 
 
 class DecodeError(Exception):
-    """What Go's decoder says."""
+    """The document cannot be decoded; the message is that of Go's decoder."""
 
 
 def unknown_field(value: Any, minor: str) -> str | None:

@@ -213,7 +213,7 @@ def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes
     contents |= {path: (content, 0o644) for path, content in host_files(config).items()}
     for path, content in files.items():
         contents[f"/opt/openshift/{path}"] = (content, 0o600)
-    # The user's keys are one text, as they stand in the install-config.
+    # The user's keys are one text, as in the install-config.
     keys = [str(config.data.get("sshKey") or ""), ssh_key]
     return _dump(
         {

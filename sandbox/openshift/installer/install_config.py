@@ -143,7 +143,7 @@ def _converted(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_defaults(data: Mapping[str, Any], architecture: str) -> dict[str, Any]:
-    # A release for several says nothing: then it is that of the computer, which nobody should have to guess in a sandbox.
+    # A release for several architectures has none of its own. The real default, that of the computer, would differ between users.
     pool = {"architecture": "amd64" if architecture == MULTI else architecture, "hyperthreading": "Enabled", "platform": {}, "replicas": 3}
 
     def filled(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 """What ``create manifests`` writes: the cluster's first objects, by file name.
 
 File names and contents follow the installer's for the platforms none and external: no Machine objects, Infrastructure and
-Scheduler as users know (and edit) them.
+Scheduler in the form that users edit.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def manifests(
             {".dockerconfigjson": str(config.data["pullSecret"]).encode()},
             "kubernetes.io/dockerconfigjson",
         ),
-        # The real one stores a bcrypt hash here; the cluster of the sandbox lets nobody log in by password.
+        # The real one stores a bcrypt hash here; the cluster of the sandbox accepts no login by password.
         "openshift/99_kubeadmin-password-secret.yaml": _secret("kube-system", "kubeadmin", {"kubeadmin": b"!"}),
         "openshift/99_feature-gate.yaml": _feature_gate(config),
         "openshift/openshift-install-manifests.yaml": _config_map(

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an install-config has to be: ValidateInstallConfig of the real one for the platforms none and external, with its texts.
+"""Validates an install-config: ValidateInstallConfig of the real one for the platforms none and external, with its texts.
 
 A value is repeated as it is, secrets too, as the real one does: callers have to hide this output.
 """
@@ -35,7 +35,7 @@ _SUBDOMAIN_TEXT: Final = (
     f"with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
 _CLUSTER_NAME_MAX: Final = 63 - 9
-"""``*.apps`` takes nine characters of a DNS label in zone files (``\\052.apps``)."""
+"""``*.apps`` has nine characters of a DNS label in zone files (``\\052.apps``)."""
 
 _ORDER: Final = ("aws", "azure", "baremetal", "gcp", "ibmcloud", "none", "external", "openstack", "vsphere", "ovirt", "powervs", "nutanix")
 """Which platform counts when there are several: the first."""
@@ -123,7 +123,7 @@ class Validation:
         self.errors.append(f"{path}: Invalid value: {go_text(value)}: {detail}")
 
     def _invalid_go(self, path: str, value: str, detail: str) -> None:
-        """Of a value that Go has no short form for."""
+        """Add the error of a value that Go prints in its long form."""
         self.errors.append(f"{path}: Invalid value: {value}: {detail}")
 
     def _unsupported(self, path: str, value: Any, supported: Sequence[str]) -> None:
@@ -203,7 +203,7 @@ class Validation:
             self._join_subnet({"clusterNetwork": pods, "machineNetwork": machines, "serviceNetwork": services})
 
     def _is_subnet(self, path: str, shown: str, text: str, further: Callable[[Network], str] = lambda _network: "") -> bool:
-        """Whether one network is one; only then it is compared with others."""
+        """Return whether a text is a subnet; only then it is compared with others."""
         problem = _subnet_problem(text) or further(ipaddress.ip_network(text))
         if problem:
             self._invalid(path, text, problem)
@@ -281,7 +281,7 @@ class Validation:
         if not self._platform:
             self._invalid("platform", "", f"must specify one of the platforms ({', '.join(PLATFORMS)})")
         elif self._platform not in ("none", "external"):
-            # The real one goes on to the rules of that platform, and to its cloud.
+            # The real one continues with the rules of that platform, and with its cloud.
             self._invalid("platform", self._platform, "the sandbox's installer knows the platforms external and none only")
         # The fields of none and external are not checked, so both may be present.
         for name in sorted(platforms):
@@ -546,7 +546,7 @@ def _contains(cidr: str, host: str) -> bool:
 
 
 def _scheme_and_host(url: str) -> tuple[str, str]:
-    """Return scheme and host of a URL. Raises ValueError with what Go's net/url says."""
+    """Return scheme and host of a URL. Raises ValueError with the message of Go's net/url."""
     if not re.match("[A-Za-z][A-Za-z0-9+.-]*:|/", url):
         raise ValueError("missing protocol scheme" if url.startswith(":") else "invalid URI for request")
     try:

@@ -110,8 +110,8 @@ class ControlError(Exception):
 
 def checked(values: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the fields that are not null. Raises :class:`ControlError` with all problems."""
-    if wrong := problems(values, fields):
-        raise ControlError(422, *wrong)
+    if texts := problems(values, fields):
+        raise ControlError(422, *texts)
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -278,16 +278,16 @@ class DynamicZone:
                 return dns.rcode.NOTZONE
             node = self._zone.get_node(rrset.name)
             in_use = node is not None and len(node) > 0
-            has = in_use and self._rdataset(rrset.name, rrset.rdtype) is not None
+            exists = in_use and self._rdataset(rrset.name, rrset.rdtype) is not None
             if rrset.deleting == dns.rdataclass.ANY:
                 if rrset.rdtype == dns.rdatatype.ANY and not in_use:
                     return dns.rcode.NXDOMAIN
-                if rrset.rdtype != dns.rdatatype.ANY and not has:
+                if rrset.rdtype != dns.rdatatype.ANY and not exists:
                     return dns.rcode.NXRRSET
             elif rrset.deleting == dns.rdataclass.NONE:
                 if rrset.rdtype == dns.rdatatype.ANY and in_use:
                     return dns.rcode.YXDOMAIN
-                if rrset.rdtype != dns.rdatatype.ANY and has:
+                if rrset.rdtype != dns.rdatatype.ANY and exists:
                     return dns.rcode.YXRRSET
             else:
                 required.setdefault((rrset.name, rrset.rdtype), set()).update(rrset)

@@ -117,8 +117,8 @@ def enter(module: str, arguments: list[str]) -> None:
     words = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False) if shutil.which("unshare") else None
     if tried is None or tried.returncode:
-        why = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
-        raise StartError(f"--machines qemu needs a user and a network namespace of its own, and this computer refuses them ({why})")
+        reason = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
+        raise StartError(f"--machines qemu needs a user and a network namespace of its own, and this computer refuses them ({reason})")
     environment = {**os.environ, INSIDE: "1", VARIABLE: DEVICE_NETWORKS}
     sys.stdout.flush()
     os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is needed

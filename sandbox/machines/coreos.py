@@ -182,8 +182,8 @@ def plan_of(arguments: Arguments, files: dict[str, bytes]) -> Plan | None:
 class NoDisk(Hung):
     """No disk fits the live config. ``metadata_url``: where its script finds the address for an event; empty without one."""
 
-    def __init__(self, why: str, *, metadata_url: str) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, *, metadata_url: str) -> None:
+        super().__init__(reason)
         self.metadata_url = metadata_url
 
 

@@ -99,7 +99,7 @@ def choose(host: Host, rule: Mapping[str, Any]) -> str:
     else:
         matching = [disk for disk in disks_of(host) if disk.fits(rule.get("hints") or {}) and kind in {"", disk.kind}]
     if not matching:
-        there = ", ".join(map(str, disks_of(host))) or "no disk at all"
-        raise NoDiskError(f"no disk fits {device} with hints {rule.get('hints') or {}}, nothing is installed; there are: {there}")
+        listed = ", ".join(map(str, disks_of(host))) or "no disk at all"
+        raise NoDiskError(f"no disk fits {device} with hints {rule.get('hints') or {}}, nothing is installed; there are: {listed}")
     sign = -1 if order == "largest" else 1
     return min(matching, key=lambda disk: (sign * disk.drive.size_gb, len(disk.drive.name), disk.drive.name)).drive.name

@@ -157,15 +157,15 @@ class Faults:
 
     def add(self, data: dict[str, Any]) -> Fault:
         """Add a fault. Raises 422 for invalid fields."""
-        wrong = problems(data, FIELDS)
+        texts = problems(data, FIELDS)
         values = {name: value for name, value in data.items() if value is not None}
         headers = values.get("headers")
         if isinstance(headers, dict):
-            wrong += [f"headers: {shown({name: value})} cannot be sent" for name, value in headers.items() if not _can_be_sent(name, value)]
+            texts += [f"headers: {shown({name: value})} cannot be sent" for name, value in headers.items() if not _can_be_sent(name, value)]
         if not any(values.get(name) for name in EFFECTS):
-            wrong.append(f"a fault needs one of {', '.join(EFFECTS)}")
-        if wrong:
-            raise unprocessable(*wrong)
+            texts.append(f"a fault needs one of {', '.join(EFFECTS)}")
+        if texts:
+            raise unprocessable(*texts)
         fault = Fault(
             id=str(uuid.uuid4()),
             method=values.get("method"),

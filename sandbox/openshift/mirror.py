@@ -114,11 +114,11 @@ def _answer(root: Path, request: Request) -> Response:
         parts[0] = _SPELLINGS[parts[0]]
     try:
         path = root.joinpath(*parts).resolve()
-        there = path.is_relative_to(root.resolve()) and path.exists()
+        exists = path.is_relative_to(root.resolve()) and path.exists()
     except (OSError, ValueError):
         # No file can have such a name: too long, or with a zero byte in it.
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         return _not_found()
     if path.is_file():
         kind = "text/plain" if path.suffix == ".txt" else "application/octet-stream"

@@ -115,8 +115,8 @@ class NetworkScript:
         network = self._chosen(machine, values)
         if network.gateway:
             machine.configure(network.address, lambda: network.is_routed(machine))
-        where = "bond0" if network.vlan is None else f"bond0.{network.vlan}"
-        machine.console(f"node-network: configured {where} with {' and '.join(network.addresses)}")
+        interface = "bond0" if network.vlan is None else f"bond0.{network.vlan}"
+        machine.console(f"node-network: configured {interface} with {' and '.join(network.addresses)}")
         return network
 
     def _chosen(self, machine: Machine, values: dict[str, str]) -> NodeNetwork:

@@ -129,14 +129,14 @@ class Assets:
 
     def _pairs(self, specs: Mapping[str, certificates.CertificateSpec]) -> dict[str, KeyPair]:
         held = _decoded(self._state.get(_TLS, {}))
-        have = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
-        missing = {name: spec for name, spec in specs.items() if name not in have}
+        pairs = {name[:-4]: KeyPair(held[name], held[f"{name[:-4]}.key"]) for name in held if name.endswith(".crt")}
+        missing = {name: spec for name, spec in specs.items() if name not in pairs}
         if missing:
-            have |= certificates.generate(missing, have)
-            held |= {f"{name}.crt": pair.certificate for name, pair in have.items()}
-            held |= {f"{name}.key": pair.key for name, pair in have.items()}
+            pairs |= certificates.generate(missing, pairs)
+            held |= {f"{name}.crt": pair.certificate for name, pair in pairs.items()}
+            held |= {f"{name}.key": pair.key for name, pair in pairs.items()}
             self._state[_TLS] = _encoded(held)
-        return have
+        return pairs
 
     def _service_account_keys(self) -> dict[str, bytes]:
         """Return path below /opt/openshift -> content."""

@@ -79,8 +79,8 @@ def read(text: bytes, release: Release, log: Log, *, strict: bool = False) -> In
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise _failure(f"failed to unmarshal {FILE}: error converting YAML to JSON: yaml: {where}{_problem(error)}") from error
+        position = f"line {mark.line + 1}: " if mark else ""
+        raise _failure(f"failed to unmarshal {FILE}: error converting YAML to JSON: yaml: {position}{_problem(error)}") from error
     data = {} if data is None else data
     while_decoding = f"failed to unmarshal {FILE}: error unmarshaling JSON: while decoding JSON: "
     unknown = unknown_field(data, release.minor)

@@ -591,14 +591,14 @@ def _json_problem(error: json.JSONDecodeError) -> str:
     at = error.doc[error.pos : error.pos + 1]
     if not at or error.msg.startswith("Unterminated"):
         return "unexpected end of JSON input"
-    where = {
+    phrases = {
         "Expecting property name": "looking for beginning of object key string",
         "Expecting ':'": "after object key",
         "Expecting ','": "after object key:value pair",
         "Extra data": "after top-level value",
     }
     return f"invalid character '{at}' " + next(
-        (text for prefix, text in where.items() if error.msg.startswith(prefix)), "looking for beginning of value"
+        (text for prefix, text in phrases.items() if error.msg.startswith(prefix)), "looking for beginning of value"
     )
 
 

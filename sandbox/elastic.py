@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where elastic addresses lead: to the device that one is assigned to, or to those that announce it by BGP.
+"""Where elastic addresses lead: to the device that one is assigned to, or to those that announce it by BGP; and those announced by ARP.
 
 An elastic address is a loopback address of the sandbox's computer like those of devices. Connections to it are forwarded to the same port
 of the device. A device answers for an address only if it has configured it, since the service routes packets and configures nothing on
@@ -77,6 +77,8 @@ class ElasticRouting:
                 devices = [store[Device].get(id_) for id_ in device_ids]
                 if hops := [(device.id, device.machine_address) for device in devices if device is not None and device.machine_address]:
                     yield address, hops
+
+        yield from ((address, [(lease.device_id, lease.own_address)]) for address, lease in self._announcements.leased())
 
     def _announcing(self, reservation: Reservation, address: str) -> list[str]:
         store = self._world.store

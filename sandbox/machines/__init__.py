@@ -78,6 +78,9 @@ class Machine(Protocol):
     async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
 
+    async def hold(self, address: str, own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        """Hold the lease of an address, and answer ARP for it, while the machine is healthy and no other one does, until cancelled."""
+
     @property
     def addresses(self) -> tuple[str, ...]:
         """Return the IPv4 addresses that the machine has configured: that of DHCP or the one in place of it, and the private one."""

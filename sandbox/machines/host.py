@@ -164,6 +164,9 @@ class Host:
     async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         await elastic.announce(self, address, metadata_url, is_healthy)
 
+    async def hold(self, address: str, own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        await elastic.hold(self, address, own_address, is_healthy)
+
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)
 

@@ -1,10 +1,11 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-vip on a control plane node: it announces the address of the API by BGP while the API server of the node is ready.
+"""kube-vip on a control plane node: it announces the address of the API while the API server of the node is ready.
 
 Nothing of a node's config is run here. The unit that writes kube-vip's static pod is taken at its word, if all that it needs is on the
-node: its script, its settings, and the private address of the bond, since BGP sessions are with that address alone.
+node: its script and its settings, and by BGP the private address of the bond, since sessions are with that address alone, by ARP a subnet
+with the address.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import asyncio
 import re
 import ssl
 from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 from sandbox.machines import Machine
 from sandbox.openshift.assets import units_of
+from sandbox.openshift.node_network import NodeNetwork
 
 UNIT: Final = "kube-vip.service"
 SETTINGS: Final = "/etc/kube-vip.conf"
@@ -34,19 +37,30 @@ def announced_address(config: Mapping[str, Any], files: Mapping[str, bytes]) -> 
     if not match or b"/etc/kubernetes/manifests" not in files.get(match[1], b""):
         return ""
     settings = _settings(files)
-    return settings.get("API_ADDRESS", "") if settings.get("IMAGE") and settings.get("METADATA_URL") else ""
+    return settings.get("API_ADDRESS", "") if settings.get("IMAGE") else ""
 
 
 def _settings(files: Mapping[str, bytes]) -> dict[str, str]:
     return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', files.get(SETTINGS, b"").decode(errors="replace"), re.MULTILINE))
 
 
-async def run(machine: Machine, address: str, files: Mapping[str, bytes]) -> None:
+async def run(machine: Machine, address: str, files: Mapping[str, bytes], network: NodeNetwork) -> None:
     """Announce ``address`` until cancelled."""
-    if BOND_SETTINGS not in files:
+    metadata_url = _settings(files).get("METADATA_URL", "")
+    if metadata_url and BOND_SETTINGS not in files:
         machine.console("kube-vip: no route to the BGP neighbors: the private address of this device is not configured")
         await asyncio.Event().wait()
-    await machine.announce(address, _settings(files).get("METADATA_URL", ""), lambda: _is_ready(machine))
+    if metadata_url:
+        await machine.announce(address, metadata_url, lambda: _is_ready(machine))
+        return
+    if not network.subnet or ip_address(address) not in ip_network(network.subnet):
+        machine.console(f"kube-vip: no interface of this node has a subnet with {address}")
+        await asyncio.Event().wait()
+
+    async def is_ready() -> bool:
+        return network.is_in_vlan(machine) and await _is_ready(machine)
+
+    await machine.hold(address, network.address, is_ready)
 
 
 async def _is_ready(machine: Machine) -> bool:

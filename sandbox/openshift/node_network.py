@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_interface
 from typing import Any, Final
 
 import httpx
@@ -42,12 +43,14 @@ class NodeNetwork:
 
     ``second``: node address of the second IP version, in a dual stack cluster.
     ``gateway``: the default gateway in the VLAN, empty if that is on the bond.
+    ``subnet``: that of the VLAN, whose machines reach each other without a router; empty outside of VLANs, where each one is routed.
     """
 
     address: str
     vlan: int | None = None
     second: str = ""
     gateway: str = ""
+    subnet: str = ""
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ class NetworkScript:
             machine.console(f"node-network: the metadata has no {self.kind} IPv4 address of this device")
             return NodeNetwork(machine.hardware.address)
         if self.kind == "vlan":
-            return NodeNetwork(address, int(values["vlan"]), gateway=values.get("gateway", ""))
+            return NodeNetwork(address, int(values["vlan"]), gateway=values.get("gateway", ""), subnet=values.get("subnet", ""))
         # nodeip-configuration uses the address of the other IP version on the same interface.
         return NodeNetwork(address, second=values["ipv6"] if set(self.families) == {4, 6} else "")
 
@@ -139,7 +142,8 @@ class NetworkScript:
         except (httpx.TransportError, ValueError, AttributeError, KeyError, TypeError):
             return None
         values = dict(tag.partition("=")[::2] for tag in tags)
-        vlan, address = values.get("openshift-vlan", ""), values.get("openshift-vlan-address", "").partition("/")[0]
+        vlan, interface = values.get("openshift-vlan", ""), values.get("openshift-vlan-address", "")
+        address = interface.partition("/")[0]
         if self.kind == "vlan" and not (vlan.isdigit() and address):
             return None
 
@@ -148,7 +152,8 @@ class NetworkScript:
             return str(own[0]["address"]) if own else ""
 
         management = {"public": of(4, public=True), "private": of(4, public=False), "ipv6": of(6, public=True)}
-        return {**management, "vlan": vlan, "vlan_address": address, "gateway": values.get("openshift-vlan-gateway", "")}
+        subnet = str(ip_interface(interface).network) if interface else ""
+        return {**management, "vlan": vlan, "vlan_address": address, "subnet": subnet, "gateway": values.get("openshift-vlan-gateway", "")}
 
 
 async def node_network(machine: Machine, script: NetworkScript | None) -> NodeNetwork:

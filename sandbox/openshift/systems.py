@@ -252,7 +252,7 @@ class NodeSystem:
             group.create_task(self._control_plane(ready))
             group.create_task(self._router())
             if self._announced:
-                group.create_task(kube_vip.run(machine, self._announced, self._files))
+                group.create_task(kube_vip.run(machine, self._announced, self._files, self._network))
 
     async def _router(self) -> None:
         """Serve as a router while a router pod runs on this node."""

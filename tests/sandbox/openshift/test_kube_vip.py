@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,21 +23,26 @@ from metal_api.listener import Listener
 from sandbox.clock import Clock
 from sandbox.openshift import kube_vip, pki
 from sandbox.openshift.assets import files_of
+from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.tls import server_context
 from sandbox.testing.process import REPOSITORY
 
 from .conftest import PretendedMachine
 
 ADDRESS = "127.66.9.200"
+BGP = {kube_vip.BOND_SETTINGS: b"", kube_vip.SETTINGS: b'METADATA_URL="https://metadata.test/metadata"'}
+BOND = NodeNetwork("127.66.9.201")
+VLAN = NodeNetwork("127.66.9.210", vlan=1000, subnet="127.66.9.192/27")
+"""The pretended machine is in no VLAN."""
 FILES = REPOSITORY / "roles/ignition/files"
 """Of the collection."""
 
 
-@pytest.fixture
-def config() -> dict[str, Any]:
+@pytest.fixture(params=["https://metadata.test/metadata", ""], ids=["BGP", "ARP"])
+def config(request: pytest.FixtureRequest) -> dict[str, Any]:
     ends = {"script": ".sh", "service": ".service", "timer": ".timer", "address_service": "-address.service"}
     texts = {kind: (FILES / f"kube-vip{end}").read_text() for kind, end in ends.items()}
-    settings = {"address": ADDRESS, "image": "registry.test/kube-vip:1", "metadata_url": "https://metadata.test/metadata", **texts}
+    settings = {"address": ADDRESS, "image": "registry.test/kube-vip:1", "metadata_url": request.param, **texts}
     (found,) = manifests({"kube_vip": settings})
     made: dict[str, Any] = found["spec"]["config"]
     return made
@@ -72,9 +78,19 @@ async def readyz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok", request.app.state.status)
 
 
-@pytest.mark.parametrize(("status", "ready"), [(200, True), (500, False), (None, False)])
+@pytest.mark.parametrize(
+    ("files", "network", "status", "ready"),
+    [
+        (BGP, BOND, 200, True),
+        (BGP, BOND, 500, False),
+        (BGP, BOND, None, False),
+        ({}, replace(VLAN, vlan=None), 200, True),
+        ({}, replace(VLAN, vlan=None), 500, False),
+        ({}, VLAN, 200, False),
+    ],
+)
 async def test_the_address_is_announced_while_the_api_server_of_the_node_is_ready(
-    machine: PretendedMachine, status: int | None, ready: bool
+    machine: PretendedMachine, files: dict[str, bytes], network: NodeNetwork, status: int | None, ready: bool
 ) -> None:
     listener = None
     if status is not None:
@@ -84,17 +100,27 @@ async def test_the_address_is_announced_while_the_api_server_of_the_node_is_read
         pair = pki.self_signed_ca("api", timedelta(hours=1))
         await listener.open(machine.hardware.address, 6443, server_context(pair))
     try:
-        await kube_vip.run(machine, ADDRESS, {kube_vip.BOND_SETTINGS: b""})
+        await kube_vip.run(machine, ADDRESS, files, network)
     finally:
         if listener is not None:
             await listener.close()
     assert machine.announced == {ADDRESS: ready}
 
 
-async def test_a_node_without_a_private_address_reaches_no_bgp_neighbor(machine: PretendedMachine) -> None:
-    running = asyncio.create_task(kube_vip.run(machine, ADDRESS, {}))
+@pytest.mark.parametrize(
+    ("files", "network", "reason"),
+    [
+        ({kube_vip.SETTINGS: BGP[kube_vip.SETTINGS]}, BOND, "no route to the BGP neighbors"),
+        ({}, BOND, f"no interface of this node has a subnet with {ADDRESS}"),
+        ({}, replace(VLAN, subnet="127.66.9.0/25"), f"no interface of this node has a subnet with {ADDRESS}"),
+    ],
+)
+async def test_a_node_whose_network_cannot_carry_the_address_announces_nothing(
+    machine: PretendedMachine, files: dict[str, bytes], network: NodeNetwork, reason: str
+) -> None:
+    running = asyncio.create_task(kube_vip.run(machine, ADDRESS, files, network))
     while not machine.lines:  # noqa: ASYNC110 - what a machine writes on its console is a list
         await asyncio.sleep(0)
-    assert "no route to the BGP neighbors" in machine.lines[0]
+    assert reason in machine.lines[0]
     assert machine.announced == {}
     running.cancel()

@@ -12,23 +12,27 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from ipaddress import ip_network
 from typing import Any
 
 import jinja2
 import pytest
 
+from sandbox.machines.announcements import LEASE_DURATION
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User, until
 from tests.e2e.ingress import ROUTER_PODS, assert_served, routers, trust
 from tests.e2e.requests_per_second import RATE, Loop
+from tests.e2e.test_networks import layer2_inventory
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.debian("haproxy")]
 
-KINDS = ("dns", "haproxy", "haproxy-pair", "kube_vip", "external")
+KINDS = ("dns", "haproxy", "haproxy-pair", "kube_vip", "kube_vip-arp", "external")
 HOLD_TIME = 10.0
 """Seconds after which no address leads to a dead device: the hold time of BGP sessions with one second for the withdrawal."""
-TAKEOVER = {"haproxy": 2.0, "haproxy-pair": 2.0, "kube_vip": HOLD_TIME}
-"""Seconds after which no request may fail because of a dead control plane machine: that of a health check, or the above."""
+TAKEOVER = {"haproxy": 2.0, "haproxy-pair": 2.0, "kube_vip": HOLD_TIME, "kube_vip-arp": LEASE_DURATION + 2.0}
+"""Seconds after which no request may fail because of a dead control plane machine: that of a health check, the above, or the lease of the
+address with two attempts to take it."""
 PROJECT_OBJECTS = (("devices", "devices"), ("ips", "ip_addresses"), ("virtual-networks", "virtual_networks"))
 OTHER = "openshift-cluster=other.metal.test"
 EXTERNAL = "127.5.77.9"
@@ -63,10 +67,17 @@ def balanced(user: User, kind: str) -> None:
     hosts: dict[str, Any] = {f"balancer-{index}": {} for index in range(number)}
     content: dict[str, Any] = {
         "openshift": {"children": {"load_balancer": {"hosts": hosts}} if hosts else {}},
-        "all": {"vars": {"openshift_load_balancer": kind.removesuffix("-pair")}},
+        "all": {"vars": {"openshift_load_balancer": kind.partition("-")[0]}},
     }
     if kind == "kube_vip":
         content["all"]["vars"]["openshift_machine_network"] = "bond"
+    if kind == "kube_vip-arp":
+        project = f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}"
+        block = user.ask("POST", f"{project}/ips", json={"type": "public_ipv4", "quantity": 16, "metro": "da", "details": "machines"})
+        in_vlan = layer2_inventory({"openshift_vlan_gateway": "public", "openshift_vlan_reservation_id": block["id"]})
+        announced = str(ip_network(f"{block['network']}/{block['cidr']}")[14])
+        content["all"]["vars"] |= {**in_vlan.pop("all")["vars"], "openshift_api_address": announced}
+        content |= in_vlan
     if kind == "external":
         addresses = {
             "openshift_api_address": EXTERNAL,

@@ -238,7 +238,7 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]
 
 
-def layer2_inventory(vlan: dict[str, object]) -> dict[str, object]:
+def layer2_inventory(vlan: dict[str, object]) -> dict[str, dict[str, Any]]:
     """Return the settings of machines in layer 2; the address of each is its number in the subnet of the gateway."""
     number = "{{ %d + (inventory_hostname.split('-') | last | int) }}"
     return {

@@ -38,6 +38,10 @@ REQUIRED: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
 """What a choice requires, so that only combinations are refused."""
 OWN_RACK: Final = {"metal_metro": "lab", "openshift_image_mirror_url": "http://boot.metal.test:8080/images"}
 """Variables of a metro of servers of one's own."""
+REQUIRED_IN_RACK: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    ("openshift_load_balancer", "kube_vip"): {"openshift_api_address": "192.0.2.5"}
+}
+"""The same in such a metro, where an address is announced by ARP."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def refusals(choices: Mapping[str, str], service: Mapping[str, Any]) -> list[str
     """Return why preflight refuses an inventory with these choices, and with all that each of them requires."""
     variables: dict[str, Any] = {"openshift_metadata_url": "http://metadata.metal.test/metadata", **service, **choices}
     for choice in choices.items():
-        variables |= REQUIRED.get(choice, {})
+        variables |= {**REQUIRED.get(choice, {}), **(REQUIRED_IN_RACK.get(choice, {}) if service is OWN_RACK else {})}
     entry: dict[str, Any] = {
         "name": " ".join(choices.values()),
         "variables": variables,

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""kube-vip on the control plane nodes: each announces the address of the API by BGP while its API server is ready.
+"""kube-vip on the control plane nodes, which announce the address of the API.
 
-One MachineConfig is for all nodes of a pool, and the BGP session of each device has an address of its own, which the API creates after the
-device: a script writes the static pod from the metadata service.
+One MachineConfig is for all nodes of a pool, and a node knows its BGP session or its interface only when it runs: a script writes the
+static pod.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .machine_config import machine_config
 def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield a MachineConfig for masters.
 
-    ``kube_vip``: ``address``, the elastic address of the API, without which there is no kube-vip; ``image``; ``metadata_url``; ``script``,
-    ``service``, ``timer`` and ``address_service``, the contents of their files.
+    ``kube_vip``: ``address`` of the API, without which there is no kube-vip; ``image``; ``metadata_url``, which has the BGP neighbors,
+    empty to announce the address by ARP; ``script``, ``service``, ``timer`` and ``address_service``, the contents of their files.
     """
     options = settings.get("kube_vip") or {}
     if not options.get("address"):
@@ -29,5 +29,7 @@ def kube_vip(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         ignition_file("/etc/kube-vip.conf", "".join(f'{name}="{value}"\n' for name, value in values.items())),
         ignition_file("/usr/local/bin/kube-vip", options["script"], 0o755),
     ]
-    units = {"kube-vip.service": "service", "kube-vip.timer": "timer", "kube-vip-address.service": "address_service"}
+    units = {"kube-vip.service": "service", "kube-vip.timer": "timer"}
+    if options["metadata_url"]:
+        units["kube-vip-address.service"] = "address_service"
     yield machine_config("master", "kube-vip", files, [unit(name, options[content]) for name, content in units.items()])

@@ -238,8 +238,8 @@ CHECKS: Mapping[str, Check] = {
     "load balancer": Check(
         load_balancer.kind,
         expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro"
-        " (two need openshift_metadata_url), kube_vip with no host, the control plane in one metro and openshift_machine_network bond or"
-        " private, or external with no host, openshift_api_address and openshift_ingress_address",
+        " (two need openshift_metadata_url), kube_vip with no host, and openshift_api_address or the control plane in one metro and"
+        " openshift_machine_network bond, or external with no host, openshift_api_address and openshift_ingress_address",
         advice="set openshift_load_balancer to dns, kube_vip or external without a host in the group load_balancer, or to haproxy with one"
         " or two hosts",
     ),

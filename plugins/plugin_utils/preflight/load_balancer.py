@@ -36,9 +36,9 @@ def kind(context: Context) -> Finding:
         malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in addresses.items() if not is_address(text)]
         if malformed:
             return failed(f"{state}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
-    elif any(addresses.values()):
+    elif addresses["ingress_address"] or (addresses["api_address"] and chosen != "kube_vip"):
         return failed(
-            f"{state}; openshift_api_address and openshift_ingress_address are of an external load balancer",
+            f"{state}; openshift_api_address is that of kube_vip or of an external load balancer, openshift_ingress_address of the latter",
             "set openshift_load_balancer to external, or remove the addresses",
         )
     if chosen == "kube_vip":
@@ -56,6 +56,9 @@ def kind(context: Context) -> Finding:
 def _kube_vip_problems(context: Context) -> Iterator[str]:
     if context.groups["load_balancer"]:
         yield "kube_vip uses no load balancer devices: remove the hosts from the group load_balancer"
+    if address := context.text("api_address"):
+        yield from _arp_problems(context, address)
+        return
     masters = context.groups["control_plane"]
     metros = sorted({str(machine.get("metro")) for machine in masters})
     if len(metros) > 1 or any(machine.get("placement") for machine in masters):
@@ -67,10 +70,25 @@ def _kube_vip_problems(context: Context) -> Iterator[str]:
         yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
 
 
+def _arp_problems(context: Context, address: str) -> Iterator[str]:
+    """Yield why the control plane nodes cannot announce this address by ARP."""
+    if not is_address(address) or ":" in address:
+        yield f"openshift_api_address {address} is not an IPv4 address"
+    elif context.text("machine_network") == "private":
+        yield "private addresses are routed one by one, and ARP needs one subnet of the control plane: use vlan"
+    if context.texts("service_networks") and 4 not in ip_families(context.texts("service_networks")):
+        yield "ARP is of IPv4, and openshift_service_networks has none"
+
+
+def uses_arp(context: Context) -> bool:
+    """Return whether the control plane nodes announce the address of the API by ARP."""
+    return context.text("load_balancer") == "kube_vip" and bool(context.text("api_address"))
+
+
 def needs_bgp(context: Context) -> bool:
     """Return whether devices of the cluster announce an address by BGP."""
     chosen = context.text("load_balancer")
-    return chosen == "kube_vip" or (chosen == "haproxy" and len(context.groups["load_balancer"]) > 1)
+    return (chosen == "kube_vip" and not uses_arp(context)) or (chosen == "haproxy" and len(context.groups["load_balancer"]) > 1)
 
 
 def bgp(context: Context) -> Finding:
@@ -154,6 +172,8 @@ def _router_count(context: Context) -> int:
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
+    if uses_arp(context) and results:
+        return _announced(context, is_open=results[0]["answer"] == "open")
     finding = _ports(context, [result for result in results if result["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
     published = [str(result["address"]) for result in results if (result["port"], result["answer"]) == (MACHINE_CONFIG_PORT, "open")]
     if not published or finding.verdict == "failed":
@@ -163,6 +183,17 @@ def ports(context: Context) -> Finding:
         " secret and the token for node CSRs",
         "let the load balancer accept connections to this port from the nodes alone",
     )
+
+
+def _announced(context: Context, *, is_open: bool) -> Finding:
+    """Return the finding for the address that the control plane announces by ARP."""
+    endpoint = f"{context.text('api_address')} port {API_PORT}"
+    if context.is_bootstrapped:
+        advice = "check the pods kube-vip in the namespace kube-system, and journalctl -u kube-vip on the control plane nodes"
+        return passed(f"open: {endpoint}") if is_open else failed(f"no control plane node answers at {endpoint}", advice)
+    if is_open and not context.devices:
+        return failed(f"{endpoint} is open, and no machine of the cluster exists", "set openshift_api_address to an address that is free")
+    return passed("the control plane is not complete yet")
 
 
 def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) -> Finding:

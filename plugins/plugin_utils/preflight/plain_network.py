@@ -10,6 +10,7 @@ from typing import Any
 from ..settings.networks import ip_families
 from .context import Context
 from .findings import Finding, failed, listed, passed, warning
+from .load_balancer import needs_bgp, uses_arp
 
 FEATURES = frozenset({"backend_transfer", "layer_2", "global_ipv4"})
 """Features of a facility's network (vendor's OpenAPI text). A plain network has none of them."""
@@ -22,10 +23,10 @@ def needs(context: Context) -> list[str]:
 
 def _needs(context: Context) -> Iterator[str]:
     load_balancer, network = context.text("load_balancer"), context.text("machine_network")
-    if load_balancer == "kube_vip":
-        yield "openshift_load_balancer kube_vip needs an elastic address and BGP: use dns or external"
+    if load_balancer == "kube_vip" and needs_bgp(context):
+        yield "openshift_load_balancer kube_vip needs openshift_api_address, since an elastic address needs BGP: set it, or use dns"
     if load_balancer == "haproxy":
-        yield "openshift_load_balancer haproxy needs an image of the vendor, and with two hosts an elastic address: use dns or external"
+        yield "openshift_load_balancer haproxy needs an image of the vendor, and with two hosts an elastic address: use dns or kube_vip"
     if network == "private":
         yield "openshift_machine_network private needs private addresses: use layer3"
     if network == "vlan":
@@ -52,7 +53,12 @@ def _firmware_downloads(context: Context) -> Iterator[tuple[str, str, str]]:
 
 def depends_on(context: Context) -> bool:
     """Return whether the features of the metros have to be read for these settings."""
-    return bool(needs(context)) or context.text("machine_network") == "bond"
+    return bool(needs(context)) or context.text("machine_network") == "bond" or _needs_plain_network(context)
+
+
+def _needs_plain_network(context: Context) -> bool:
+    """Return whether the control plane announces an address by ARP in the subnet of the metro, and not in a VLAN."""
+    return uses_arp(context) and context.text("machine_network") != "vlan"
 
 
 def plain_network(context: Context) -> Finding:
@@ -62,6 +68,13 @@ def plain_network(context: Context) -> Finding:
     facilities = (context.readings.get("facilities") or {}).get("facilities")
     # A Metal API without facilities reports nothing about its networks: the real one has removed them in 2026.
     plain = sorted({code for host in facilities or [] if (code := _plain_metro(host)) in context.metros()})
+    if routed := [metro for metro in context.metros() if metro not in plain] if _needs_plain_network(context) else []:
+        found = (
+            f"openshift_api_address is announced by ARP in one subnet of the control plane, and the network of {listed(routed)}"
+            f" {'routes each machine by itself' if facilities else 'is not known'}"
+        )
+        advice = "use openshift_machine_network vlan, or remove openshift_api_address, so that kube_vip announces an elastic address by BGP"
+        return failed(found, advice) if facilities else warning(found, advice)
     if not plain:
         return passed("no metro of the machines to order reports a plain network")
     if problems := needs(context):

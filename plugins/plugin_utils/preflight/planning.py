@@ -26,7 +26,7 @@ from ..settings.vlan import OWN_GATEWAYS
 from .capacity import offers
 from .context import Context
 from .findings import Finding, failed, listed, not_checkable, passed, warning
-from .load_balancer import needs_bgp
+from .load_balancer import needs_bgp, uses_arp
 
 ORDERING = ("install.yml", "scale.yml", "replace.yml")
 """The playbooks that order machines."""
@@ -130,7 +130,7 @@ def _unread(context: Context) -> dict[str, str]:
         topics["cluster"] = str(unread)
     if context.text("machine_network") == "vlan":
         topics["network"] = "ports and gateway of the VLAN"
-    if context.text("load_balancer") in ("haproxy", "kube_vip"):
+    if context.text("load_balancer") in ("haproxy", "kube_vip") and not uses_arp(context):
         topics["load balancer"] = "BGP sessions, and the configuration of HAProxy"
     private = any(machine.get("customdata") or machine.get("userdata") for machine in context.nodes)
     if private or context.text("ignition_platform") == "packet" or context.text("publish") == "object_storage":

@@ -15,7 +15,7 @@ from ..services.lvms import STORAGE_CLASS
 from ..services.metallb import malformed_addresses
 from .context import NAME, Context, Machine
 from .findings import Finding, failed, listed, not_checkable, passed, passed_if, warning
-from .load_balancer import is_address
+from .load_balancer import is_address, needs_bgp
 
 ANNOUNCED = ("public_ipv4", "global_ipv4")
 """Types of blocks whose addresses MetalLB announces; its sessions are of IPv4."""
@@ -143,7 +143,7 @@ def _unannounced(context: Context, addresses: list[str]) -> Finding | None:
     malformed = malformed_addresses(addresses)
     if malformed:
         return failed(f"neither a network nor a range of addresses: {listed(malformed)}", "correct openshift_metallb_addresses")
-    if context.text("load_balancer") == "kube_vip" and not context.groups["workers"]:
+    if context.text("load_balancer") == "kube_vip" and needs_bgp(context) and not context.groups["workers"]:
         return failed(
             "without workers MetalLB and kube-vip run on the same nodes, and the routers of the Metal API accept one BGP session from each",
             "add workers, or choose another openshift_load_balancer",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Any
 
 from ...module_utils.machines.placement import metros_of
@@ -17,6 +17,7 @@ from ..settings.variables import VARIABLES
 from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, gateway_subnet
 from .context import Context, is_placement
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed
+from .load_balancer import is_address, needs_bgp, uses_arp
 
 FEWEST_ADDRESSES = 4
 """A smaller network has no addresses between its own and that for broadcasts."""
@@ -38,7 +39,7 @@ def vlan(context: Context) -> Finding:
             unread.append(problem)
     subnet = _subnet(context)
     if not unread:
-        problems += [*_subnet_problems(context, subnet), *_machine_problems(context, subnet)]
+        problems += [*_subnet_problems(context, subnet), *_machine_problems(context, subnet), *_api_address_problems(context, subnet)]
     if problems or any(problem.failed for problem in unread):
         return failed("; ".join([*problems, *map(str, unread)]))
     if unread:
@@ -78,6 +79,11 @@ def _mode_problems(context: Context) -> Iterator[str]:
     if context.text("vlan_mode") != LAYER_2:
         if kind == "address":
             yield f"openshift_vlan_gateway {gateway} has no effect with openshift_vlan_mode hybrid: the default gateway is that of the bond"
+        if uses_arp(context):
+            yield (
+                "openshift_api_address needs openshift_vlan_mode layer2: machines that boot reach the VLAN through its public gateway"
+                " alone, and in hybrid mode the answers leave by the bond"
+            )
         return
     if kind == "none":
         yield "openshift_vlan_mode layer2 needs openshift_vlan_gateway: machines in layer 2 reach other networks by a gateway alone"
@@ -93,8 +99,9 @@ def _mode_problems(context: Context) -> Iterator[str]:
             "machines boot in layer 3 and fetch their configs from the API in layer 2, which they reach through a public gateway or"
             " openshift_load_balancer external alone"
         )
-    if context.text("load_balancer") == "kube_vip" or context.settings.get("metallb"):
-        name = "openshift_load_balancer kube_vip" if context.text("load_balancer") == "kube_vip" else "openshift_metallb"
+    is_kube_vip = context.text("load_balancer") == "kube_vip" and needs_bgp(context)
+    if is_kube_vip or context.settings.get("metallb"):
+        name = "openshift_load_balancer kube_vip without openshift_api_address" if is_kube_vip else "openshift_metallb"
         yield f"{name} speaks BGP from the private address of the device, which machines in layer 2 have not"
 
 
@@ -180,6 +187,33 @@ def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[
     outside = [machine for machine in context.machines if machine not in context.nodes and machine.get("vlan_address")]
     if outside:
         yield f"openshift_vlan_address has no effect on the load balancers {listed(str(machine['hostname']) for machine in outside)}"
+
+
+def _api_address_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
+    """Yield why the control plane cannot announce the address of the API by ARP in the VLAN."""
+    address = context.text("api_address")
+    # The check "load balancer" reports what is no address.
+    if not uses_arp(context) or not is_address(address):
+        return
+    if subnet is None:
+        yield (
+            f"openshift_api_address {address} has to be in the VLAN, and the subnet of its gateway is not known before the gateway is"
+            " created: set openshift_vlan_reservation_id to a block of yours, or openshift_vlan_gateway to the ID of an existing gateway"
+        )
+        return
+    taken = {_in_subnet(subnet, str(machine.get("vlan_address") or "")): str(machine["hostname"]) for machine in context.nodes}
+    taken[str(_gateway_address(context, subnet))] = "the gateway"
+    if ip_address(address) not in subnet or ip_address(address) in (subnet.network_address, subnet.broadcast_address):
+        yield f"openshift_api_address {address} is no address of a machine in {subnet}"
+    elif address in taken:
+        yield f"openshift_api_address {address} is that of {taken[address]}"
+
+
+def _gateway_address(context: Context, subnet: IPv4Network) -> str:
+    """Return the address of the gateway, empty without one. A Metal gateway has the first one of its subnet."""
+    gateway = context.text("vlan_gateway")
+    kind = gateway_kind(gateway)
+    return gateway if kind == "address" else str(subnet[1]) if kind in ("id", *OWN_GATEWAYS) else ""
 
 
 def _size(context: Context) -> int:

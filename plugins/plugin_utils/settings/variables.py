@@ -660,8 +660,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         string(
             "openshift_load_balancer",
             "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) one or two devices with HAProxy, V(kube_vip) "
-            "an elastic address of the API that the control plane nodes announce by BGP, with round robin DNS for ingress, V(external) the "
-            "user's own.",
+            "an address of the API that the control plane nodes announce, with round robin DNS for ingress, V(external) the user's own.",
             default="dns",
             choices=("dns", "haproxy", "kube_vip", "external"),
             has_check=True,
@@ -676,8 +675,10 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         ),
         string(
             "openshift_api_address",
-            "Address of the external load balancer for ports 6443 and 22623. The records of the API lead to it.",
-            read_by=("__load_balancer_api_address", "dns_api_address", PREFLIGHT),
+            "Address of the API, which the records of the API lead to. With O(openshift_load_balancer=external) that of the load balancer "
+            "for ports 6443 and 22623. With V(kube_vip) a free address in the subnet of the control plane, which the nodes announce by "
+            "ARP; empty, they announce an elastic address by BGP.",
+            read_by=("__load_balancer_api_address", "dns_api_address", "__ignition_api_address", PREFLIGHT),
         ),
         string(
             "openshift_ingress_address",

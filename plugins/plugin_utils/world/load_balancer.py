@@ -1,6 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check the ports of the cluster's load balancer: the device of an earlier run, or an external one that the DNS records lead to."""
+"""Check the ports of the cluster's load balancer: the device of an earlier run, the address that the control plane announces by ARP, or an
+external load balancer that the DNS records lead to."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     own = [device["addresses"]["public_ipv4"] for device in devices if f"{ROLE_TAG}load-balancer" in device["tags"]]
     if any(own):
         endpoints = [(address, port) for address in own if address for port in (API_PORT, *APPS_PORTS)]
+    elif settings["load_balancer"] == "kube_vip" and settings["api_address"]:
+        endpoints = [(settings["api_address"], API_PORT)]
     elif settings["load_balancer"] == "external":
         targets = ((settings["api_address"], FOREIGN_API_PORTS), (settings["ingress_address"], APPS_PORTS))
         endpoints = [(address, port) for address, ports in targets if address for port in ports]

@@ -36,7 +36,7 @@ from ...module_utils.metal.vlan import VLAN_INFO_OPTIONS, Vlan, find_vlans
 from ..preflight import plain_network
 from ..preflight.context import Context
 from ..preflight.devices import given_blocks, orders_all_keys
-from ..preflight.load_balancer import needs_bgp
+from ..preflight.load_balancer import needs_bgp, uses_arp
 from ..settings.vlan import gateway_kind
 from .controller import metadata
 
@@ -151,7 +151,8 @@ def _find_locks(client: MetalClient, params: Mapping[str, Any]) -> Reading:
 
 
 def _elastic(read: _Reader, context: Context) -> dict[str, Reading]:
-    if context.text("load_balancer") not in ("haproxy", "kube_vip") or not context.settings.get("bootstrap_over"):
+    has_none = context.text("load_balancer") not in ("haproxy", "kube_vip") or uses_arp(context)
+    if has_none or not context.settings.get("bootstrap_over"):
         return {}
     tags = [f"{CLUSTER_TAG}{context.cluster}", f"{ROLE_TAG}load-balancer"]
     reservations = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, types=["public_ipv4"], tags=tags)

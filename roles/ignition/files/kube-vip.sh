@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# Writes the static pod of kube-vip, which announces the address of the API by BGP while the API server of this node is ready, and the routes to
-# its BGP neighbors. The metadata has the neighbors as soon as the device has a BGP session.
-#   METADATA_URL   the document of the metadata service, which identifies a device by its source address
-#   API_ADDRESS    elastic address of the API
+# Writes the static pod of kube-vip, which announces the address of the API.
+#   API_ADDRESS    address of the API
 #   IMAGE          image of kube-vip
+#   METADATA_URL   the document of the metadata service, which identifies a device by its source address. It has the BGP neighbors as soon as
+#                  the device has a BGP session. Without it the address is announced by ARP
+#   MANIFESTS, CERTIFICATES   folders of the kubelet's static pods and of the API server's certificates; for tests
+# By BGP all nodes announce the address, each while its API server is ready, and the script writes the routes to the neighbors. By ARP one node
+# has it: the one that holds the lease kube-system/plndr-cp-lock, which it renews at its own API server.
 # With the argument follow-api it has the address on this node while the API server of the node is ready, and does not end.
-#   MANIFESTS      folder of the kubelet's static pods; for tests
 set -euo pipefail
 shopt -s inherit_errexit
 manifests=${MANIFESTS:-/etc/kubernetes/manifests}
+# Written by the operator of the API server before the API server starts on this node. localhost.kubeconfig leads to that API server.
+certificates=${CERTIFICATES:-/etc/kubernetes/static-pod-resources/kube-apiserver-certs}
+kubeconfig=$certificates/secrets/node-kubeconfigs/localhost.kubeconfig
 work=$(mktemp --directory)
 trap 'rm --recursive --force "$work"' EXIT
 
@@ -31,20 +36,43 @@ write_routes() {
 
 # Without leader election every node announces the address, and the routers spread connections over the nodes. Port 6080 is the readiness of
 # the API server without TLS, which OpenShift has for load balancers. The kubeconfig is read by kube-vip at its start and not used.
-pod() {
-    jq --arg address "$API_ADDRESS" --arg image "$IMAGE" '
+bgp_settings() {
+    jq '
         first(.bgp_neighbors[] | select(.address_family == 4 and .customer_ip)) as $bgp
         | (if $bgp.md5_enabled then $bgp.md5_password else "" end) as $password
         | {
-            address: $address, port: "6443", vip_interface: "lo", vip_subnet: "32", vip_arp: "false", vip_leaderelection: "false",
-            cp_enable: "true", cp_namespace: "kube-system", svc_enable: "false", prometheus_server: "",
+            vip_interface: "lo", vip_arp: "false", vip_leaderelection: "false",
             bgp_enable: "true", bgp_routerid: $bgp.customer_ip, bgp_sourceip: $bgp.customer_ip, bgp_as: "\($bgp.customer_as)",
             bgp_peers: ([$bgp.peer_ips[] | "\(.):\($bgp.peer_as):\($password):\($bgp.multihop)"] | join(",")),
             bgp_hold_time: "9", bgp_keepalive_interval: "3",
             control_plane_health_check_address: "http://127.0.0.1:6080/readyz", control_plane_health_check_period_seconds: "1",
             control_plane_health_check_timeout_seconds: "1", control_plane_health_check_failure_threshold: "2",
             k8s_config_file: "/etc/kubernetes/kubeconfig"
-          } as $settings
+          }
+    ' "$work/metadata.json"
+}
+
+# Prints the interface whose subnet has the address. OVN-Kubernetes has moved the node's subnet to its bridge.
+arp_interface() {
+    ip -json -4 route show table main match "$API_ADDRESS" |
+        jq --raw-output --exit-status 'first(.[] | select(.dst != "default" and (has("gateway") | not))) | .dev'
+}
+
+# The lease is lost 3 s after the last answer of the own API server, and is free for other nodes 5 s after it.
+arp_settings() {
+    jq --null-input --arg interface "$1" --arg kubeconfig "$kubeconfig" '{
+        vip_interface: $interface, vip_arp: "true", vip_leaderelection: "true", vip_leasename: "plndr-cp-lock",
+        vip_leaseduration: "5", vip_renewdeadline: "3", vip_retryperiod: "1", bgp_enable: "false", k8s_config_file: $kubeconfig
+    }'
+}
+
+# The pod with these settings; the path is that of the kubeconfig, or of the folder that has it with its certificates.
+pod() {
+    jq --arg address "$API_ADDRESS" --arg image "$IMAGE" --arg path "$1" --arg type "$2" '
+        (. + {
+            address: $address, port: "6443", vip_subnet: "32", cp_enable: "true", cp_namespace: "kube-system", svc_enable: "false",
+            prometheus_server: ""
+          }) as $settings
         | {
             apiVersion: "v1", kind: "Pod", metadata: {name: "kube-vip", namespace: "kube-system"},
             spec: {
@@ -54,12 +82,12 @@ pod() {
                 env: ([$settings | to_entries[] | {name: .key, value: .value}]
                   + [{name: "vip_nodename", valueFrom: {fieldRef: {fieldPath: "spec.nodeName"}}}]),
                 resources: {requests: {cpu: "10m", memory: "50Mi"}}, securityContext: {privileged: true},
-                volumeMounts: [{name: "kubeconfig", mountPath: "/etc/kubernetes/kubeconfig", readOnly: true}]
+                volumeMounts: [{name: "kubeconfig", mountPath: $path, readOnly: true}]
               }],
-              volumes: [{name: "kubeconfig", hostPath: {path: "/etc/kubernetes/kubeconfig", type: "File"}}]
+              volumes: [{name: "kubeconfig", hostPath: {path: $path, type: $type}}]
             }
           }
-    ' "$work/metadata.json"
+    '
 }
 
 # kube-vip leaves the address on the interface while it withdraws the route, and the kubelet of this node would reach no API server: the
@@ -88,14 +116,28 @@ if [ "${1:-}" = follow-api ]; then
     follow_api
 fi
 
-until read_metadata; do
-    echo "$METADATA_URL has no BGP neighbors of this device yet: trying again in 5 s"
-    sleep 5
-done
-write_routes
-pod > "$work/kube-vip.json"
-# A manifest that changes restarts the pod. It has the password of the sessions.
+if [ -n "${METADATA_URL:-}" ]; then
+    until read_metadata; do
+        echo "$METADATA_URL has no BGP neighbors of this device yet: trying again in 5 s"
+        sleep 5
+    done
+    write_routes
+    bgp_settings | pod /etc/kubernetes/kubeconfig File > "$work/kube-vip.json"
+    where="by BGP to $(cut --delimiter=' ' --fields=1 "$work/routes" | paste --serial --delimiters=' ')"
+else
+    until interface=$(arp_interface); do
+        echo "no interface of this node has a subnet with $API_ADDRESS: trying again in 5 s"
+        sleep 5
+    done
+    until [ -e "$kubeconfig" ]; do
+        echo "this node has no API server yet, $kubeconfig does not exist: trying again in 5 s"
+        sleep 5
+    done
+    arp_settings "$interface" | pod "$certificates" Directory > "$work/kube-vip.json"
+    where="by ARP on $interface"
+fi
+# A manifest that changes restarts the pod. It can have the password of BGP sessions.
 if ! cmp --silent "$work/kube-vip.json" "$manifests/kube-vip.json"; then
     install --mode=600 -D "$work/kube-vip.json" "$manifests/kube-vip.json"
-    echo "$API_ADDRESS is announced to $(cut --delimiter=' ' --fields=1 "$work/routes" | paste --serial --delimiters=' ')"
+    echo "$API_ADDRESS is announced $where"
 fi

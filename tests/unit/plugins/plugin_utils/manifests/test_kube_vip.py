@@ -27,19 +27,21 @@ SETTINGS: dict[str, Any] = {
 CLUSTER = "demo.metal.test"
 
 
-def test_masters_alone_have_it() -> None:
-    (found,) = kube_vip(SETTINGS)
+@pytest.mark.parametrize("metadata_url", ["https://metadata.test/metadata", ""], ids=["BGP", "ARP"])
+def test_masters_alone_have_it(metadata_url: str) -> None:
+    (found,) = kube_vip({"kube_vip": {**SETTINGS["kube_vip"], "metadata_url": metadata_url}})
     assert found["metadata"]["name"] == "98-master-kube-vip"
     settings, script = found["spec"]["config"]["storage"]["files"]
     text = b64decode(settings["contents"]["source"].partition("base64,")[2]).decode()
     assert text.splitlines() == [
-        'METADATA_URL="https://metadata.test/metadata"',
+        f'METADATA_URL="{metadata_url}"',
         'API_ADDRESS="198.51.100.7"',
         'IMAGE="registry.test/kube-vip:v1.2.2"',
     ]
     assert (script["path"], script["mode"]) == ("/usr/local/bin/kube-vip", 0o755)
     units = [each["name"] for each in found["spec"]["config"]["systemd"]["units"]]
-    assert units == ["kube-vip.service", "kube-vip.timer", "kube-vip-address.service"]
+    # By ARP a node has the address only while it holds the lease, and kube-vip removes it.
+    assert units == ["kube-vip.service", "kube-vip.timer", *(["kube-vip-address.service"] if metadata_url else [])]
 
 
 @pytest.mark.parametrize("settings", [{}, {"kube_vip": {**SETTINGS["kube_vip"], "address": ""}}])

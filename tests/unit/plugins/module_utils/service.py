@@ -48,7 +48,6 @@ class Service:
     def __init__(self, replies: list[Reply], tls: ssl.SSLContext | None) -> None:
         self.replies = replies
         self.seen: list[Seen] = []
-        self.connections = 0
         self.on_request: Callable[[Seen], None] = lambda seen: None
         """Called with each request, before its answer."""
         self._lock = threading.Lock()
@@ -56,10 +55,6 @@ class Service:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-
-            def setup(self) -> None:
-                super().setup()
-                service.connections += 1
 
             def handle_any(self) -> None:
                 parts = urlsplit(self.path)

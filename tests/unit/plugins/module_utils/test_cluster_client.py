@@ -36,27 +36,17 @@ def credentials() -> tuple[bytes, bytes]:
 
 
 def kubeconfig(folder: Path, certificate: bytes, key: bytes, server: str = "https://api.demo.metal.test:6443") -> Path:
-    def data(pem: bytes) -> str:
-        return base64.b64encode(pem).decode()
-
+    encoded, encoded_key = (base64.b64encode(pem).decode() for pem in (certificate, key))
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server, "certificate-authority-data": encoded}}],
+        "users": [{"name": "admin", "user": {"client-certificate-data": encoded, "client-key-data": encoded_key}}],
+        "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "admin"}}],
+        "current-context": "admin",
+    }
     path = folder / "kubeconfig"
-    path.write_text(
-        yaml.safe_dump(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [
-                    {
-                        "name": "c",
-                        "cluster": {"server": server, "certificate-authority-data": data(certificate)},
-                    }
-                ],
-                "users": [{"name": "admin", "user": {"client-certificate-data": data(certificate), "client-key-data": data(key)}}],
-                "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "admin"}}],
-                "current-context": "admin",
-            }
-        )
-    )
+    path.write_text(yaml.safe_dump(content))
     return path
 
 

@@ -97,16 +97,3 @@ def test_an_invalid_run_is_reported(capsys: pytest.CaptureFixture[str], folder: 
         assert service.seen == []
     assert "Cannot read the run" in result["msg"]
     assert "Set cluster_lock to the run that metal_cluster_lock returned" in result["msg"]
-
-
-def test_a_module_that_only_reads_needs_no_run(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    from ansible_collections.equinix_metal.openshift.plugins.modules import metal_vlan_info  # noqa: PLC0415
-
-    given = {"metal_api_token": "token-0123456789", "project_id": PROJECT, "cluster_lock": str(folder / "over.json")}
-    with (
-        serving(Reply(200, {"virtual_networks": []})) as service,
-        patch_module_args({**given, "metal_api_url": service.url}),
-        pytest.raises(SystemExit),
-    ):
-        metal_vlan_info.main()
-    assert json.loads(capsys.readouterr().out)["virtual_networks"] == []

@@ -71,16 +71,6 @@ def test_without_proc_a_play_has_ended_when_the_parent_is_another(tmp_path: Path
     assert (play_module.boot_id(), play_module.pid_namespace()) == ("", "")
 
 
-def test_without_an_ansible_program_above_it_is_the_parent() -> None:
-    assert [each.pid for each in find_play().processes] == [os.getppid()]
-
-
-def test_this_computer_has_an_identity() -> None:
-    assert len(play_module.boot_id()) == 36
-    assert play_module.pid_namespace().isdecimal()
-    assert play_module.boot_time() > 0
-
-
 def test_a_module_without_a_play_has_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worker is between two modules when ansible-playbook is killed: init has adopted it when the next module looks."""
 

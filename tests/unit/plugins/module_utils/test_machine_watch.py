@@ -12,7 +12,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.w
     PAUSE,
     MachineWatch,
     failure_of,
-    progress_of,
 )
 
 PARAMS: dict[str, Any] = {"project_id": "p", "ownership_tags": ["c=1", "mine"], "machines": ["a", "b"], "quorum_of": [], "quorum": 0}
@@ -91,13 +90,6 @@ def test_a_device_missing_in_one_list_is_not_deleted() -> None:
     assert [text.split(",")[0] for text in watch.poll()] == ["machine a is active", "machine b is active"]
 
 
-def test_of_two_devices_of_one_name_the_remaining_one_is_watched() -> None:
-    going = {**device("b", "deprovisioning"), "id": "id-going"}
-    for devices in ([going, device("b")], [device("b"), going]):
-        service = Service([device("a"), *devices], {"id-a": [GOOD], "id-b": [LATER], "id-going": [BAD]})
-        assert len(MachineWatch(service, PARAMS).poll()) == 2  # type: ignore[arg-type]
-
-
 def test_devices_are_polled_in_intervals_and_a_silent_service_is_tolerated() -> None:
     clock = [0.0]
     service = Service([device("a"), device("b")], {"id-a": [GOOD], "id-b": [GOOD]})
@@ -133,7 +125,7 @@ def test_a_poll_reads_some_of_hundreds_of_devices_in_turn() -> None:
 
 
 def test_a_machine_that_stopped_is_not_forgotten_until_its_next_turn() -> None:
-    """Another device of its name has not stopped."""
+    """Until it is installed again."""
     names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
     service = Service([device(name) for name in names], {f"id-{name}": [BAD if name == names[0] else GOOD] for name in names})
     params = {**PARAMS, "machines": names, "quorum_of": names, "quorum": 1}
@@ -143,19 +135,7 @@ def test_a_machine_that_stopped_is_not_forgotten_until_its_next_turn() -> None:
         clock[0] = turn * PAUSE
         watch.poll()
         assert list(watch.lost) == [names[0]]
-    service.devices[0] = {**device(names[0]), "id": "id-another"}
-    clock[0] += 2 * PAUSE
-    watch.poll()
-    assert watch.lost == {}
-
-
-def test_a_device_that_is_installed_again_has_not_stopped() -> None:
-    names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
-    service = Service([device(name) for name in names], {f"id-{name}": [BAD if name == names[0] else GOOD] for name in names})
-    clock = [0.0]
-    watch = MachineWatch(service, {**PARAMS, "machines": names, "quorum_of": names, "quorum": 1}, now=lambda: clock[0])  # type: ignore[arg-type]
-    watch.poll()
-    assert list(watch.lost) == [names[0]]
+    # The same device, which is installed again.
     for state in ("provisioning", "active"):
         service.devices[0] = device(names[0], state)
         service.events[f"id-{names[0]}"] = [GOOD]
@@ -164,25 +144,7 @@ def test_a_device_that_is_installed_again_has_not_stopped() -> None:
         assert watch.lost == {}
 
 
-def test_a_failed_device_is_reported_before_its_turn() -> None:
-    names = [f"worker-{number:03}" for number in range(2 * AT_ONCE)]
-    states = [device(name, "failed" if name == names[-1] else "active") for name in names]
-    service = Service(states, {f"id-{name}": [GOOD] for name in names})
-    watch = MachineWatch(service, {**PARAMS, "machines": names}, now=lambda: 0.0)  # type: ignore[arg-type]
-    with pytest.raises(DeviceFailedError, match=f"{names[-1]} is failed"):
-        watch.poll()
-
-
 @pytest.mark.parametrize("missing", ["project_id", "ownership_tags"])
 def test_ownership_tags_are_required(missing: str) -> None:
     with pytest.raises(CollectionError, match=missing):
         MachineWatch(Service([], {}), {**PARAMS, missing: None})  # type: ignore[arg-type]
-
-
-def test_what_a_machine_sends_is_printed_on_one_line_and_cut() -> None:
-    """Events of the type user.* are sent by the machine itself."""
-    event = {"type": "user.0", "state": "failed", "body": "bad\x1b[2K\n[WARNING]: fine \u202e" + "x" * 200_000, "created_at": "\x1b" * 20}
-    for text in (progress_of(device("a"), event), failure_of(device("a"), event)):
-        assert text
-        assert text.isprintable()
-        assert len(text) < 500

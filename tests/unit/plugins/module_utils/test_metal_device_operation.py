@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.operation import (
-    DONE,
-    REQUESTED,
     Operation,
     events_after,
     oldest_first,
     operation_tags,
     under_way,
-    without_operation_tags,
 )
 
 REINSTALL = Operation("reinstall", "window-7")
@@ -33,18 +29,6 @@ REBOOTED = event(4, "power.203", "Device rebooted")
 AGAIN = event(5, "provisioning.101", "Provisioning started")
 
 
-def test_a_request_leaves_one_tag_before_it_and_one_after_it() -> None:
-    asked = REINSTALL.requested(["a", "b"], [REBOOTED, INSTALLED])
-    assert asked == ["a", "b", "ansible-operation-requested=reinstall:window-7:e4"]
-    assert REINSTALL.newest_before(asked) == "e4"
-    assert not REINSTALL.is_done(asked)
-    done = REINSTALL.done(asked)
-    assert done == ["a", "b", "ansible-operation=reinstall:window-7"]
-    assert REINSTALL.is_done(done)
-    assert REINSTALL.newest_before(done) is None
-    assert REINSTALL.done(done) == done
-
-
 @pytest.mark.parametrize("other", [Operation("reboot", "window-7"), Operation("reinstall", "window-8"), Operation("reinstall", "window")])
 def test_operation_requests_are_distinguished(other: Operation) -> None:
     tags = other.done(REINSTALL.requested([], [INSTALLED]))
@@ -59,18 +43,6 @@ def test_a_word_may_look_like_more_than_a_word() -> None:
     tags = long.requested([], [INSTALLED])
     assert short.newest_before(tags) is None
     assert long.newest_before(tags) == "e1"
-
-
-def test_a_device_without_events_is_tagged_too() -> None:
-    tags = REINSTALL.requested([], [])
-    assert REINSTALL.newest_before(tags) == "none"
-    assert events_after([AGAIN, INSTALLED], "none") == [INSTALLED, AGAIN]
-
-
-def test_user_tags_and_operation_tags_are_separate() -> None:
-    tags = ["a", f"{REQUESTED}reboot:w:e1", f"{DONE}rescue:w", "ansible=1"]
-    assert without_operation_tags(tags) == ["a", "ansible=1"]
-    assert operation_tags(tags) == tags[1:3]
 
 
 def test_events_are_ordered_by_their_time_and_within_a_second_as_they_are_told() -> None:
@@ -90,10 +62,8 @@ def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("kind", "events", "result"),
     [
-        ("reboot", [], False),
         ("reboot", [QUEUED], True),
         ("reboot", [REBOOTED], True),
-        ("rescue", [QUEUED], True),
         ("rescue", [event(6, "power.200", "Rescue operation queued")], True),
         ("reboot", [event(6, "power.200", "Power off operation queued"), event(7, "power.202", "Device powered off")], False),
         ("reboot", [AGAIN], False),
@@ -101,7 +71,6 @@ def test_what_came_after_an_event_that_is_not_told_is_not_known() -> None:
         ("reinstall", [AGAIN], True),
         ("reinstall", [INSTALLED, event(6, "provisioning.104.01")], False),
         ("reinstall", [event(6, "instance.reinstall", "Reinstall queued")], True),
-        ("reinstall", [{"type": None, "body": None}, {}], False),
     ],
 )
 def test_what_events_tell(kind: str, events: list[dict[str, Any]], result: bool) -> None:
@@ -113,13 +82,3 @@ def test_a_power_operation_is_under_way_until_an_event_ends_it() -> None:
     assert under_way([INSTALLED, QUEUED, STARTED, AGAIN]) == STARTED
     assert under_way([INSTALLED, QUEUED, STARTED, REBOOTED]) is None
     assert under_way([INSTALLED]) is None
-
-
-def test_contradicting_operation_options_are_refused() -> None:
-    assert Operation.of({}) is None
-    assert Operation.of({"operation": "reboot", "operation_id": "2027-01-31T18:00:00Z"}) == Operation("reboot", "2027-01-31T18:00:00Z")
-    for word in ("", "two words", "a,b", "x" * 101, "a\n"):
-        with pytest.raises(CollectionError, match="operation_id"):
-            Operation.of({"operation": "reboot", "operation_id": word})
-    with pytest.raises(CollectionError, match="deprovision_fast and preserve_data can only be given with operation=reinstall"):
-        Operation.of({"operation": "rescue", "operation_id": "w", "deprovision_fast": False, "preserve_data": True})

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError, NotFoundError, NotYetError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal import ip_reservation
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.ip_assignment import (
     IP_ASSIGNMENT_OPTIONS,
     IpAssignment,
-    normal_address,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.resource import matches
 from tests.unit.plugins.module_utils.fake_client import FakeClient, options_of
 
 BLOCK: dict[str, Any] = {"ip_reservation_tags": ["y"], "device_id": "a"}
@@ -32,20 +29,11 @@ def addresses(*assigned: tuple[str, str]) -> FakeClient:
     ]
     devices = {f"devices/{name}": {"id": name, "project": {"href": "/metal/v1/projects/p"}} for name in "abc"}
     free = {f"ips/{block}/available": {"available": ["192.0.2.1/32", None]} for block in "bc"}
-    return FakeClient({"projects/p/ips": blocks, "ips/block": {"id": "block", "cidr": 31}, **devices, **free})
+    return FakeClient({"projects/p/ips": blocks, **devices, **free})
 
 
 def assignment(client: FakeClient, **given: Any) -> IpAssignment:
     return IpAssignment(client, options_of(IP_ASSIGNMENT_OPTIONS, **given))
-
-
-@pytest.mark.parametrize(
-    ("text", "normal"), [("192.0.2.1", "192.0.2.1/32"), (" 192.0.2.0/30", "192.0.2.0/30"), ("2001:DB8::1", "2001:db8::1/128")]
-)
-def test_addresses_have_one_form(text: str, normal: str) -> None:
-    assert normal_address(text) == normal
-    with pytest.raises(CollectionError, match="must be an address"):
-        normal_address("x" + text)
 
 
 def test_a_move_that_could_lose_customdata_is_refused() -> None:
@@ -117,37 +105,6 @@ def test_absent_from_a_device_leaves_it_on_another(device: str | None, found: bo
     assert (resource.find() is not None) is found
 
 
-def test_ids() -> None:
-    with pytest.raises(CollectionError, match="IP assignment unknown does not exist"):
-        assignment(addresses(), id="unknown", device_id="a").find()
-    assert assignment(addresses(), id="unknown", state="absent").find() is None
-    with pytest.raises(CollectionError, match="is a block"):
-        assignment(addresses(), id="block", device_id="a").find()
-
-
 def test_the_device_s_own_addresses_are_not_taken_off() -> None:
     with pytest.raises(CollectionError, match="management address"):
         assignment(addresses(), address="192.0.2.1", state="absent").check_deletion({"id": "1", "management": True})
-
-
-def test_filters() -> None:
-    facts = {"id": "1", "metro": "da", "tags": ["a", "b"], "vxlan": 5}
-    for name, desired, passes in (
-        ("id", None, True),
-        ("id", ["1", "2"], True),
-        ("id", ["2"], False),
-        ("metro", "DA", True),
-        ("tags", ["b"], True),
-        ("tags", ["c"], False),
-        ("vxlan", [5], True),
-    ):
-        assert matches(facts, {name: desired}) is passes, (name, desired)
-
-
-def test_what_is_free_is_asked_of_one_block_or_of_all_that_can_be_assigned() -> None:
-    params = {"project_id": "p", "ip_reservation_id": None, "cidr": 32}
-    for block, free in (("b", 1), (None, 2)):
-        found = ip_reservation.find_available_addresses(addresses(), {**params, "ip_reservation_id": block})
-        assert found == {"available": ["192.0.2.1/32"] * free}
-    with pytest.raises(CollectionError, match="20 to 128"):
-        ip_reservation.find_available_addresses(addresses(), {**params, "cidr": 8})

@@ -15,7 +15,6 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.p
     assign,
     capacity_of,
     fill,
-    metros_of,
     queries,
 )
 
@@ -35,22 +34,9 @@ def test_an_entry_without_metro_or_plan_has_the_machine_s_own() -> None:
     assert alternatives(DA, []) == (DA,)
 
 
-def test_one_number_is_asked_for_each_place_of_one_pool() -> None:
-    asked = queries([pool(5, DA, AM)])
-    assert asked == [{"plan": SMALL, "metro": metro, "quantity": 5} for metro in ("am", "da")]
-
-
 def test_every_sum_of_pools_that_may_share_a_place_is_asked_for() -> None:
     asked = queries([pool(5, DA, AM), pool(2, DA, prefix="infra")])
     assert [(server["metro"], server["quantity"]) for server in asked] == [("am", 5), ("da", 2), ("da", 5), ("da", 7)]
-
-
-def test_any_metro_and_an_empty_pool_are_not_asked_for() -> None:
-    assert queries([pool(5, Place("any", SMALL)), pool(0, DA)]) == []
-
-
-def test_to_spread_every_number_is_asked_for() -> None:
-    assert [server["quantity"] for server in queries([pool(3, DA, spread=True)])] == [1, 2, 3]
 
 
 def test_an_answer_that_is_missing_sets_no_limit() -> None:
@@ -63,43 +49,18 @@ def test_an_answer_that_is_missing_sets_no_limit() -> None:
     assert capacity_of(answers) == {DA: 2, AM: 0, SG: math.inf}
 
 
-def test_all_go_to_the_first_place_that_has_room_for_all() -> None:
-    chosen, problems = assign([pool(5, DA, AM, SG)], {DA: 4, AM: 5, SG: 100})
-    assert set(chosen.values()) == {AM}
-    assert len(chosen) == 5
-    assert not problems
-
-
 def test_who_has_fewer_alternatives_chooses_first() -> None:
     chosen, problems = assign([pool(5, DA, AM), pool(2, DA, prefix="infra")], {DA: 5, AM: 5})
     assert Counter(chosen.values()) == {AM: 5, DA: 2}
     assert not problems
 
 
-def test_what_was_asked_for_is_told_when_there_is_no_room() -> None:
-    chosen, problems = assign([pool(5, DA, AM)], {DA: 4, AM: 0})
-    assert not chosen
-    assert problems == [
-        "metro da has no capacity for 5 servers of plan c3.small.x86: 4 available, "
-        "and metro am has no capacity for 5 servers of plan c3.small.x86: 0 available"
-    ]
-
-
-def test_what_others_of_the_set_take_is_not_available_either() -> None:
-    _chosen, problems = assign([pool(3, DA), pool(3, DA, prefix="infra")], {DA: 4})
-    assert problems == [
-        "metro da has no capacity for 3 servers of plan c3.small.x86: 4 available, of which other devices of the set need a part"
-    ]
-
-
 @pytest.mark.parametrize(
     ("count", "capacities", "existing", "expected"),
     [
-        (9, {}, {}, {"da": 3, "am": 3, "sg": 3}),
         (7, {}, {}, {"da": 3, "am": 2, "sg": 2}),
         (3, {}, {"da": 3}, {"am": 2, "sg": 1}),
         (6, {DA: 1}, {}, {"da": 1, "am": 3, "sg": 2}),
-        (6, {DA: 0, AM: 0, SG: 6}, {}, {"sg": 6}),
         (12, {DA: 10, AM: 3, SG: 3}, {}, {"da": 6, "am": 3, "sg": 3}),
     ],
 )
@@ -109,17 +70,6 @@ def test_a_spread_is_even_as_far_as_there_is_room(
     chosen, problems = assign([pool(count, DA, AM, SG, spread=True, existing=existing)], capacities)
     assert not problems
     assert Counter(place.metro for place in chosen.values()) == expected
-
-
-def test_in_a_metro_of_a_spread_the_first_plan_with_room_is_taken() -> None:
-    chosen, _problems = assign([pool(4, DA, DA_LARGE, AM, spread=True)], {DA: 1})
-    assert Counter(chosen.values()) == {AM: 2, DA: 1, DA_LARGE: 1}
-
-
-def test_a_spread_that_has_not_room_for_all_chooses_nothing_and_says_what_there_is() -> None:
-    chosen, problems = assign([pool(4, DA, AM, spread=True)], {DA: 1, AM: 2})
-    assert not chosen
-    assert problems == ["4 servers are needed, available are 1 of plan c3.small.x86 in metro da, 2 of plan c3.small.x86 in metro am"]
 
 
 def test_what_is_still_missing_fills_places_in_their_order() -> None:
@@ -143,36 +93,9 @@ def test_a_later_alternative_makes_room_for_another_pool(choose: Any) -> None:
     assert choose(pools, {DA: 2, AM: 0, SG: 2}) == {"a-0": DA, "a-1": DA, "b-0": SG, "b-1": SG}
 
 
-def test_a_pool_that_fits_nowhere_does_not_end_the_search_for_the_others() -> None:
-    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, SG, prefix="b"), pool(2, SG, prefix="c")]
-    chosen = fill(pools, {DA: 2, AM: 2, SG: 1})
-    assert chosen == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA, "c-0": SG}
-
-
-def test_the_fewest_pools_are_split_if_each_fits_alone_and_all_do_not() -> None:
-    pools = [pool(2, DA, AM, prefix="a"), pool(2, DA, SG, prefix="b"), pool(2, DA, SG, prefix="c")]
-    chosen = fill(pools, {DA: 2, AM: 2, SG: 1})
-    assert chosen == {"a-0": AM, "a-1": AM, "b-0": DA, "b-1": DA, "c-0": SG}
-
-
 def test_the_search_for_places_has_an_end() -> None:
     places = [Place(f"m{number}", SMALL) for number in range(10)]
     pools = [pool(2, *places, prefix=f"p{number}") for number in range(11)]
     chosen, problems = assign(pools, dict.fromkeys(places, 2))
     assert (len(chosen), len(problems)) == (20, 1)
     assert len(fill(pools, dict.fromkeys(places, 2))) == 20
-
-
-def test_metros_are_those_where_machines_are_or_may_be_placed() -> None:
-    machines: list[dict[str, Any]] = [
-        {"hostname": "a", "metro": "DA", "plan": "x"},
-        {"hostname": "b", "metro": "da", "plan": "x", "placement": [{"metro": "ny"}, {"metro": "any"}, {"plan": "y"}]},
-        {"hostname": "c", "metro": "da", "plan": "x", "placement": [{"metro": "am"}]},
-        {"hostname": "balancer", "metro": "sv", "plan": "x", "placement": [{"metro": "mr"}], "role": "load-balancer"},
-        {"hostname": "unplaced"},
-    ]
-    assert metros_of(machines) == ["am", "da", "ny", "sv"]
-    # A device stays where it is, whatever its machine may be placed in.
-    assert metros_of(machines[1:2], [{"hostname": "b", "metro": "ny"}, {"hostname": "other", "metro": "mr"}]) == ["ny"]
-    assert metros_of(machines[1:2], [{"hostname": "B", "metro": "ny"}]) == ["ny"], "the Metal API keeps capitals"
-    assert metros_of([]) == []

@@ -23,38 +23,8 @@ def eth(bonded: bool, *vlans: str, native: str = "") -> PortState:
 
 
 WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
-    "nothing": (bond("layer3"), bond("layer3"), []),
-    "hybrid": (bond("layer3"), bond("layer3", "1"), ["assign VLAN 1"]),
-    "hybrid-many": (bond("layer3"), bond("layer3", "2", "1"), ["assign VLAN 1, 2"]),
     "exchange": (bond("layer3", "1"), bond("layer3", "2"), ["assign VLAN 2 and unassign VLAN 1"]),
-    "layer2": (bond("layer3"), bond("layer2-bonded"), ["convert to layer 2"]),
-    "layer2-vlans-stay": (bond("layer3", "1"), bond("layer2-bonded", "1"), ["convert to layer 2"]),
-    "layer2-native": (
-        bond("layer3"),
-        bond("layer2-bonded", "1", "2", native="2"),
-        ["convert to layer 2", "assign VLAN 1, 2", "make VLAN 2 the native VLAN"],
-    ),
-    "individual": (bond("layer3"), bond("layer2-individual"), ["convert to layer 2", "disbond"]),
-    "individual-of-hybrid": (
-        bond("layer3", "1"),
-        bond("layer2-individual"),
-        ["unassign VLAN 1", "convert to layer 2", "disbond"],
-    ),
-    "individual-to-layer3": (bond("layer2-individual"), bond("layer3"), ["bond", "convert to layer 3"]),
-    "individual-to-hybrid": (bond("layer2-individual"), bond("layer3", "1"), ["bond", "convert to layer 3", "assign VLAN 1"]),
-    "individual-to-bonded": (bond("layer2-individual"), bond("layer2-bonded", "1"), ["bond", "assign VLAN 1"]),
-    "back": (
-        bond("layer2-bonded", "1", "2", native="1"),
-        bond("layer3"),
-        ["remove the native VLAN", "unassign VLAN 1, 2", "convert to layer 3"],
-    ),
     "back-vlans-stay": (bond("layer2-bonded", "1"), bond("layer3", "1"), ["unassign VLAN 1", "convert to layer 3", "assign VLAN 1"]),
-    "native-moves": (
-        bond("layer2-bonded", "1", "2", native="1"),
-        bond("layer2-bonded", "1", "2", native="2"),
-        ["make VLAN 2 the native VLAN"],
-    ),
-    "native-goes": (bond("layer2-bonded", "1", "2", native="1"), bond("layer2-bonded", "1", "2"), ["remove the native VLAN"]),
     "native-is-exchanged": (
         bond("layer2-bonded", "1", "2", native="1"),
         bond("layer2-bonded", "2", "3", native="3"),
@@ -65,8 +35,6 @@ WAYS: dict[str, tuple[PortState, PortState, list[str]]] = {
         bond("layer3"),
         ["unassign all VLANs of eth0, eth1", "bond", "convert to layer 3"],
     ),
-    "eth-out": (eth(True), eth(False, "1"), ["disbond", "assign VLAN 1"]),
-    "eth-in": (eth(False, "1", "2", native="1"), eth(True), ["remove the native VLAN", "unassign VLAN 1, 2", "bond"]),
 }
 
 
@@ -77,13 +45,9 @@ def test_port_changes_have_the_expected_steps(now: PortState, target: PortState,
 
 NO_WAYS: dict[str, tuple[PortState, PortState, str]] = {
     "disbond-in-layer3": (bond("layer3"), PortState(True, False, False), "set layer2=true with bonded=false"),
-    "layer3-of-individual": (bond("layer2-individual"), PortState(True, False, False), "bonded=true with layer2=false"),
     "vlans-of-individual": (bond("layer2-individual"), bond("layer2-individual", "1"), "eth0, eth1"),
     "vlans-of-a-bonded-eth": (eth(True), eth(True, "1"), "at the bond port"),
-    "layer-of-an-eth": (eth(True), PortState(False, True, True), "layer2 is an attribute of the bond"),
     "native-that-is-not-there": (bond("layer2-bonded", "1", "2"), bond("layer2-bonded", "1", "2", native="3"), "not one of its VLANs"),
-    "native-alone": (bond("layer2-bonded", "1"), bond("layer2-bonded", "1", native="1"), "needs a second VLAN"),
-    "native-in-layer3": (bond("layer3", "1", "2"), bond("layer3", "1", "2", native="1"), "in layer 3 has no native VLAN"),
     "all-at-once": (bond("layer3"), PortState(True, False, False, frozenset({"1"}), "2"), "4 problems"),
 }
 

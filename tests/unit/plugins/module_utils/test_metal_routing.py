@@ -1,4 +1,4 @@
-"""Gateways, VRFs and BGP: what is found by what, what is refused, and that no secret is returned."""
+"""Gateways and BGP: what is found by what, and that no secret is returned."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.bgp 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.gateway import (
     GATEWAY_OPTIONS,
     Gateway,
-    private_size,
 )
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.metal.vrf import VRF_OPTIONS, Vrf, find_vrfs, normal_ranges
 from tests.unit.plugins.module_utils.fake_client import FakeClient, options_of
 
 
@@ -56,16 +54,11 @@ GATEWAYS = FakeClient(
     ("params", "found"),
     [
         ({"virtual_network_id": "v1"}, "1"),
-        ({"virtual_network_id": "v1", "private_ipv4_subnet_size": 16}, "1"),
         ({"virtual_network_id": "v1", "ip_reservation_id": "b9"}, "1"),
         ({"ip_reservation_id": "b1"}, "1"),
         ({"virtual_network_id": "v2", "ip_reservation_id": "b3"}, "3"),
-        ({"virtual_network_id": "v2", "ip_reservation_id": "b9"}, None),
         ({"virtual_network_id": "v4"}, None),
         ({"virtual_network_id": "v4", "state": "absent"}, "4"),
-        ({"virtual_network_id": "v5"}, None),
-        # Several private gateways may share a VLAN: the one that fits all options is meant.
-        ({"virtual_network_id": "v6", "ip_reservation_id": "b7"}, "7"),
         ({"virtual_network_id": "v6", "private_ipv4_subnet_size": 8}, "6"),
     ],
 )
@@ -79,69 +72,6 @@ def test_ambiguous_gateways_are_an_error() -> None:
     for options in ({}, {"private_ipv4_subnet_size": 64}, {"ip_reservation_id": "b9"}):
         with pytest.raises(CollectionError, match=r"2 gateways.*6, 7"):
             gateway(GATEWAYS, virtual_network_id="v6", **options).find()
-    with pytest.raises(CollectionError, match="gateway 9 does not exist"):
-        gateway(GATEWAYS, id="9").find()
-    assert gateway(GATEWAYS, id="9", state="absent").find() is None
-
-
-@pytest.mark.parametrize(
-    ("block", "address", "size"),
-    [
-        ({"type": "private_ipv4", "cidr": 29}, None, 8),
-        ({"type": "private_ipv4"}, "10.0.0.1/25", 128),
-        ({"type": "private_ipv4"}, None, None),
-        ({"type": "public_ipv4", "cidr": 29}, None, None),
-        (None, None, None),
-    ],
-)
-def test_the_size_of_a_private_subnet_is_that_of_its_block_or_address(block: Any, address: str | None, size: int | None) -> None:
-    assert private_size({"ip_reservation": block, "gateway_address": address}) == size
-
-
-def test_all_missing_options_of_a_gateway_are_reported_at_once() -> None:
-    with pytest.raises(CollectionError, match=r"virtual_network_id must be given.*ip_reservation_id or private"):
-        gateway(GATEWAYS).check_creation()
-    # The first until a port joins its VLAN.
-    assert [gateway(GATEWAYS, id="1").pending({"state": state}) for state in ("ready", "active")] == [[], []]
-    assert gateway(GATEWAYS, id="1").pending({"state": "unknown"}) == ["gateway 1 is unknown"]
-    with pytest.raises(CollectionError, match="is being deleted"):
-        gateway(GATEWAYS, id="1").pending({"state": "deleting"})
-
-
-VRFS = FakeClient(
-    {
-        "projects/p/vrfs": [
-            {"id": "1", "name": "a", "metro": {"code": "da"}, "ip_ranges": ["10.0.0.0/8"], "tags": None},
-            {"id": "2", "name": "a", "metro": {"code": "am"}, "ip_ranges": None, "tags": ["t"]},
-            {"id": "3", "name": "b", "metro": {"code": "da"}},
-        ],
-        "vrfs/3/ips": [{"id": "i", "network": "10.0.0.0", "cidr": 24, "metal_gateway": {"id": "g"}}],
-    }
-)
-
-
-def vrf(**params: Any) -> Vrf:
-    return Vrf(VRFS, options_of(VRF_OPTIONS, **params))
-
-
-def test_a_vrf_is_found_by_its_name_and_told_apart_by_its_metro() -> None:
-    assert (vrf(name="a", metro="AM").find() or {})["id"] == "2"
-    assert (vrf(name="b").find() or {})["id"] == "3"
-    assert vrf(name="c").find() is None
-    with pytest.raises(CollectionError, match=r"2 VRFs.*1, 2"):
-        vrf(name="a").find()
-    with pytest.raises(CollectionError, match="VRF 9 does not exist"):
-        vrf(id="9").find()
-    with pytest.raises(CollectionError, match=r"2 problems.*name.*metro"):
-        vrf(id="9").check_creation()
-    client: Any = VRFS
-    options: dict[str, Any] = {"project_id": "p", "ids": None, "names": ["a"], "metro": "DA", "tags": None}
-    assert [each["id"] for each in find_vrfs(client, options)["vrfs"]] == ["1"]
-
-
-def test_ranges_have_one_form() -> None:
-    assert normal_ranges(["10.1.2.3/8", "10.0.0.0/8", "x", None]) == ["10.0.0.0/8", "x"]
-    assert normal_ranges(None) == []
 
 
 class Configured(FakeClient):
@@ -190,28 +120,13 @@ def test_a_password_is_compared_and_never_returned(md5: str | None, desired: str
     assert resource.result(CONFIG)["md5_enabled"]
 
 
-def test_a_configuration_that_was_never_asked_for_is_none() -> None:
-    resource = config(FakeClient({"projects/p/bgp-config": {}}))
-    assert resource.find() is None
-    with pytest.raises(CollectionError, match=r"2 problems.*deployment_type.*asn"):
-        resource.check_creation()
-    with pytest.raises(CollectionError, match="10 to 20 letters"):
-        config(FakeClient(), md5="short").desired()
-
-
-SESSIONS = [{"id": "4", "address_family": "ipv4"}, {"id": "6", "address_family": "ipv6", "default_route": True}]
-
-
-def test_what_is_read_of_a_device_has_no_password_in_it() -> None:
+def test_the_neighbors_of_a_device_have_no_password() -> None:
     client: Any = FakeClient(
         {
             "devices/d": {"id": "d", "project": {"href": "/metal/v1/projects/p"}},
             "projects/p/bgp-config": {},
-            "devices/d/bgp/sessions": SESSIONS,
+            "devices/d/bgp/sessions": [],
             "devices/d/bgp/neighbors": [{"peer_ips": ["192.0.2.1"], "md5_password": "Swordfish4Bgp"}],
         }
     )
-    read = find_bgp(client, {"project_id": "another", "device_id": "d"})
-    assert read["bgp_config"] is None
-    assert [each["id"] for each in read["bgp_sessions"]] == ["4", "6"]
-    assert read["bgp_neighbors"] == [{"peer_ips": ["192.0.2.1"]}]
+    assert find_bgp(client, {"project_id": "another", "device_id": "d"})["bgp_neighbors"] == [{"peer_ips": ["192.0.2.1"]}]

@@ -1,4 +1,4 @@
-"""Who owns a DNS record, what has to be changed, and the records of both families."""
+"""Who owns a DNS record, and in which order records are changed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dn
     Owner,
     Record,
     cluster_dns_records,
-    expanded,
     foreign_record,
     owners_of,
     ownership_name,
     planned,
-    pointer_records,
-    zone_lines,
 )
 
 CLUSTER = "demo.metal.test"
@@ -68,35 +65,6 @@ def test_an_ownership_record_comes_before_its_addresses_and_goes_after_them() ->
     assert [change["type"] for change in made.changes] == ["TXT", "A"]
     gone = planned([{"name": API, "type": "A", "values": []}], state(["203.0.113.7"], OURS), OURS)
     assert [change["type"] for change in gone.changes] == ["A", "TXT"]
-
-
-def test_without_an_owner_values_alone_are_compared() -> None:
-    plan = planned([{"name": API, "type": "A", "values": ["192.0.2.1"]}], state(["203.0.113.7"]))
-    assert plan.changes == [{"name": API, "type": "A", "before": ["203.0.113.7"], "after": ["192.0.2.1"]}]
-    assert plan.foreign == []
-
-
-def test_addresses_of_both_families_are_record_sets_of_their_types() -> None:
-    record = {"name": API, "type": "addresses", "values": ["10.0.0.1", "2001:db8::1"]}
-    assert f"{API}. 60 IN AAAA 2001:db8::1" in zone_lines([record], CLUSTER, 60)
-    assert expanded([record]) == [
-        {"name": API, "type": "A", "values": ["10.0.0.1"]},
-        {"name": API, "type": "AAAA", "values": ["2001:db8::1"]},
-    ]
-
-
-def test_pointers_are_of_hosts_and_of_addresses_in_the_reverse_zone() -> None:
-    records = [
-        {"name": API, "values": ["192.0.2.1"]},
-        {"name": f"worker-0.{CLUSTER}", "values": ["192.0.2.7", "203.0.113.7"]},
-    ]
-    changes = [{"name": f"worker-1.{CLUSTER}", "type": "A", "before": ["192.0.2.8"], "after": []}]
-    assert pointer_records(records, CLUSTER, "2.0.192.in-addr.arpa", changes) == [
-        {"name": "7.2.0.192.in-addr.arpa", "type": "PTR", "values": [f"worker-0.{CLUSTER}."]},
-        {"name": "8.2.0.192.in-addr.arpa", "type": "PTR", "values": []},
-    ]
-    (one,) = pointer_records([{"name": f"worker-0.{CLUSTER}", "values": ["2001:db8::1"]}], CLUSTER, "8.b.d.0.1.0.0.2.ip6.arpa")
-    assert one["name"].startswith("1.0.0.0.")
 
 
 @pytest.mark.parametrize("rule", [{}, {"nodes": [{"name": f"worker-0.{CLUSTER}", "router": True, "may_run_router": True}]}])

@@ -59,16 +59,6 @@ def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
     assert [line.split()[2] for line in lines] == [f"csr-evil-{number}" for number in range(10, 10 + LIMIT_OF_MACHINE)]
 
 
-def test_an_approval_is_printed_with_its_machine() -> None:
-    (verdict,) = judged(client())
-    notices = Notices(MACHINES)
-    assert shown(notices, [], answered=[verdict]) == [
-        f"approved: csr-abcde of {WORKER}: first certificate of the expected machine {WORKER}"
-    ]
-    assert shown(notices, [], answered=[verdict]) == []
-    assert shown(Notices(MACHINES, read_only=True), [], answered=[verdict])[0].startswith("to be approved: csr-abcde")
-
-
 def two_keys(node: str, *more: dict[str, Any]) -> list[Alarm]:
     requests = [
         client(made(f"system:node:{node}", signed_with=key(name)), name=f"csr-{node[:8]}-{name}", filed=f"2026-03-01T12:20:0{number}Z")

@@ -28,26 +28,12 @@ def device(identity: str, hostname: str | None, address: str = "", since: str = 
 
 
 RULE: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, str], list[str]]] = {
-    "recorded, and of its name": ([node("w1", "A")], [device("A", "w1")], {"w1": "A"}, []),
     "a name in capitals is the same": ([node("w1", "A")], [device("A", "W1")], {"w1": "A"}, []),
     "renamed": ([node("w1", "A")], [device("A", "box")], {"w1": "A"}, ["w1"]),
     "renamed, and another device has its name": ([node("w1", "A")], [device("A", "box"), device("B", "w1")], {"w1": "A"}, ["w1"]),
-    "without a name": ([node("w1", "A")], [device("A", None)], {"w1": "A"}, ["w1"]),
     "swapped": (
         [node("w1", "A"), node("w2", "B")],
         [device("A", "w2"), device("B", "w1")],
-        {"w1": "A", "w2": "B"},
-        ["w1", "w2"],
-    ),
-    "swapped, one Node without a record": (
-        [node("w1", "A"), node("w2")],
-        [device("A", "w2"), device("B", "w1")],
-        {"w1": "A"},
-        ["w1"],
-    ),
-    "swapped, one Node without a record, but with an address": (
-        [node("w1", "A"), node("w2", address="192.0.2.2")],
-        [device("A", "w2", "192.0.2.1"), device("B", "w1", "192.0.2.2")],
         {"w1": "A", "w2": "B"},
         ["w1", "w2"],
     ),
@@ -57,9 +43,7 @@ RULE: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, str]
         {"w1": "A", "w2": "B"},
         ["w1", "w2"],
     ),
-    "no record": ([node("w1")], [device("A", "w1")], {"w1": "A"}, []),
     "no record, renamed": ([node("w1", address="192.0.2.1")], [device("A", "box", "192.0.2.1")], {"w1": "A"}, ["w1"]),
-    "no record, renamed, no address": ([node("w1")], [device("A", "box")], {}, []),
     "no record, address of two devices": (
         [node("w1", address="192.0.2.1")],
         [device("A", "box", "192.0.2.1"), device("B", "w1", "192.0.2.1")],
@@ -81,12 +65,6 @@ RULE: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, str]
     "ordered again by the same name": ([node("w1", "old")], [device("B", "w1", since=EVENING)], {}, []),
     "ordered again by the same name before its Node was recorded": ([node("w1", "old")], [device("B", "w1")], {}, []),
     "ordered again, no record": ([node("w1")], [device("B", "w1", since=EVENING)], {}, []),
-    "ordered again with its address, no record": (
-        [node("w1", address="192.0.2.1")],
-        [device("B", "w9", "192.0.2.1", since=EVENING)],
-        {},
-        [],
-    ),
     "installed anew since": ([node("w1", "A")], [device("A", "w1", provisioning_started_at=EVENING)], {}, []),
     "installed anew by another name": (
         [node("w1", "A"), node("w9", "A", created_at="2026-11-22T19:00:00Z")],
@@ -99,8 +77,6 @@ RULE: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, str]
     "two Nodes record one device": ([node("a", "A"), node("w1", "A")], [device("A", "w1")], {"w1": "A"}, []),
     "being deleted": ([node("w1", "A")], [device("A", "w1", state="deprovisioning")], {}, []),
     "two devices of its name, no record": ([node("w1")], [device("A", "w1"), device("B", "w1", since=NOON)], {"w1": "B"}, []),
-    "no time of registration": ([{**node("w1"), "created_at": None}], [device("A", "w1")], {"w1": "A"}, []),
-    "no node": ([], [device("A", "w1")], {}, []),
 }
 
 
@@ -112,20 +88,6 @@ def test_the_rule(case: str) -> None:
     assert found == pairs
     assert {name: identity for identity in {each["id"] for each in devices} if (name := identities.node_of(identity))} == pairs
     assert [each.node for each in identities.renamed] == renamed
-
-
-def test_renamed_back_is_as_before() -> None:
-    nodes = [node("w1", "A"), node("w2", "B")]
-    assert identify(nodes, [device("A", "box"), device("B", "w2")]).renamed != []
-    assert identify(nodes, [device("A", "w1"), device("B", "w2")]).renamed == []
-
-
-def test_the_text_names_the_device_its_node_and_the_command() -> None:
-    (renamed,) = identify([node("w1.demo", "A")], [device("A", "box\n")]).renamed
-    assert renamed.text == (
-        "device A of node w1.demo is named box\\n at the Metal API. A Node keeps its name, so restore that of the device:"
-        " ansible localhost -m equinix_metal.openshift.metal_device -a 'id=A hostname=w1.demo'"
-    )
 
 
 def test_devices_get_the_names_of_their_nodes() -> None:

@@ -68,13 +68,8 @@ def verdict(folder: Path, signature: bytes, keyring: bytes) -> Verdict:
         (["ended"], False, "has expired"),
         (["sha1"], False, "it is over SHA-1, which is too weak, by key "),
         (["other"], False, "signed something else than these checksums"),
-        # While keys change there are signatures by both.
-        (["good", "expired"], True, "good, by key {good} on 2026-01-01"),
         (["revoked", "good"], True, "good, by key {good} on 2026-01-01"),
-        (["expired", "revoked"], False, "which was revoked"),
-        (["good", "other"], False, "signed something else than these checksums"),
         (["other", "good"], False, "signed something else than these checksums"),
-        (["sha1", "expired"], False, "SHA-1"),
     ],
 )
 def test_signatures_of_every_kind(names: list[str], good: bool, found: str, signed: Signed, tmp_path: Path) -> None:
@@ -102,13 +97,10 @@ def test_a_signature_that_is_none(cut: int, signed: Signed, tmp_path: Path) -> N
     "status",
     [
         "",
-        "\n",
         "gpgv: Good signature\n",
         "[GNUPG:] NEWSIG\n[GNUPG:] GOODSIG 0123456789ABCDEF Somebody\n",
         "[GNUPG:] NEWSIG\n[GNUPG:] VALIDSIG 0123\n",
         "[GNUPG:] EXPKEYSIG\n[GNUPG:] VALIDSIG\n",
-        "[GNUPG:] NODATA 4\n",
-        "[GNUPG:] UNEXPECTED 0\n",
         "x[GNUPG:] GOODSIG 0123456789ABCDEF Somebody\nx[GNUPG:] VALIDSIG 0123 2026-01-01\n",
     ],
 )

@@ -63,7 +63,6 @@ class Networks(FakeClient):
         super().__init__()
         self.time = time
         self.networks: dict[str, dict[str, Any]] = {}
-        self.devices: list[dict[str, Any]] = []
         self.calls: list[str] = []
         """The requests: method and kind of object."""
         self._numbers = itertools.count(1)
@@ -79,10 +78,6 @@ class Networks(FakeClient):
         first, _slash, rest = path.partition("/")
         self.calls.append(f"{method} {rest.rpartition('/')[2] if first == 'projects' else first}")
         self.problem(method, path)
-        if path.endswith("/devices"):
-            return self.devices
-        if path.endswith("/metros"):
-            return [{"code": "sv"}]
         if (method, path.rpartition("/")[2]) == ("GET", "virtual-networks"):
             self.hidden -= 1
             return [] if self.hidden >= 0 else list(self.networks.values())
@@ -259,29 +254,6 @@ def test_a_list_that_lags_behind_does_not_create_a_second_one(networks: Networks
     assert sum(call.startswith("POST") for call in networks.calls) == 1
 
 
-@pytest.mark.parametrize(("status", "advised"), [(403, True), (404, True), (501, True), (500, False), (401, False)])
-def test_a_service_without_networks_is_an_error_with_the_next_step(networks: Networks, status: int, advised: bool) -> None:
-    def problem(method: str, path: str) -> None:
-        raise MetalError(f"Cannot read it: {status}", status=status)
-
-    networks.problem = problem
-    with pytest.raises(CollectionError) as found:
-        lock_of(networks).clear()
-    assert ("openshift_lock=false" in found.value.message) is advised
-
-
-@pytest.mark.parametrize(
-    ("devices", "metro"),
-    [([], "sv"), ([{"metro": {"code": "ny"}}], "ny"), ([{"metro": {"code": "ny"}}, {"metro": {"code": "am"}, "tags": TAGS}], "am")],
-)
-def test_without_a_metro_the_lock_is_in_the_clusters_metro(networks: Networks, devices: list[dict[str, Any]], metro: str) -> None:
-    networks.devices = devices
-    run = run_of()
-    run.locked = replace(run.locked, metro="")
-    lock_of(networks, run).attempt()
-    assert [network["metro"] for network in networks.networks.values()] == [metro]
-
-
 # --- keeping it -----------------------------------------------------------------------------------------------------------------
 
 
@@ -337,11 +309,6 @@ def test_a_renewal_is_not_repeated_after_a_pause_in_which_the_lock_may_have_expi
     with pytest.raises(LockNeededError, match="it expired at"):
         lock.before_write(paused=False)
     assert networks.calls[-2:] == ["PUT virtual-networks", "GET virtual-networks"]
-
-
-def test_a_wait_without_a_lock_sends_no_request(networks: Networks) -> None:
-    lock_of(networks).tick()
-    assert networks.calls == []
 
 
 def test_a_wait_goes_on_when_the_service_does_not_answer(networks: Networks, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,18 +498,6 @@ def test_a_network_without_tags_may_be_the_lock_of_another_run(networks: Network
     with pytest.raises(CollectionError, match="returned no tags for the virtual network n1, which may be the lock"):
         lock_of(networks).attempt()
     assert not [call for call in networks.calls if not call.startswith("GET")]
-
-
-@pytest.mark.parametrize("identity", [None, "", "one\ntwo", "?", ["a"]])
-def test_the_id_of_a_lock_object_is_kept_for_other_modules_only_if_it_is_valid(networks: Networks, identity: Any) -> None:
-    networks.networks["n1"] = {"id": identity, "tags": ["openshift-role=lock", f"openshift-lock-of={SCOPE}"]}
-    lock = lock_of(networks)
-    with pytest.raises(
-        CollectionError,
-        match=r"^Cannot read the cluster lock of demo.metal.test: the API returned a lock object without a valid id \(last answer: ",
-    ):
-        lock.attempt()
-    assert run_of().lock == ""
 
 
 def test_a_lock_object_of_another_id_than_the_kept_one_is_released(networks: Networks) -> None:

@@ -138,11 +138,8 @@ def test_a_token_of_the_environment_is_not_printed_with_another_error(wrong: Map
     [
         ({"machines": "worker-0"}, "machines has to be a list of dictionaries, it is text"),
         ({"machines": ["worker-0"]}, "machines, entry 1, has to be a dictionary, it is text"),
-        ({"machines": [{"hostname": "a"}, None]}, "machines, entry 2, has to be a dictionary, it is empty"),
-        ({"machines": {"hostname": "a"}}, "machines has to be a list of dictionaries, it is a dictionary"),
         ({"machines": [{"hostname": "a", "user_data": ["x"]}]}, "machines, entry 1: user_data has to be text, it is a list"),
         ({"userdata": {"machines": "x"}}, "userdata has to be text, it is a dictionary"),
-        ({"metal_api_token": True}, "metal_api_token has to be text, it is true or false"),
         # The values are words of the message, and of the options' names.
         ({"metal_api_token": ["has", "metal_api_token", "a"]}, "metal_api_token has to be text, it is a list"),
         ({"machines": ["machines", "list"]}, "machines, entry 1, has to be a dictionary, it is text"),

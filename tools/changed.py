@@ -32,8 +32,6 @@ TABLE: Final[Mapping[str, tuple[str, ...]]] = {
     "requirements/*": ("tests/unit/test_pins.py", "tests/unit/test_execution_environment.py"),
     "meta/*": ("tests/unit/test_execution_environment.py",),
     "galaxy.yml": ("tests/unit/test_artifact.py",),
-    "Makefile": ("tests/unit/test_community_files.py",),
-    ".*": ("tests/unit/test_community_files.py",),
 }
 """Patterns of files and the tests that read them."""
 

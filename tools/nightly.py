@@ -69,7 +69,7 @@ PARTS: Final[dict[str, Part]] = {
     "jobs": Part("jobs of AWX, state stores, publishing methods", ("tests/awx", "tests/state_store", "tests/boot_files")),
     "roles": Part(
         "roles alone, the inventory, the artifact and the site",
-        ("tests/ignition", "tests/dns", "tests/network", "tests/cluster", "tests/failure", "tests/inventory", "tests/unit", "tests/docs"),
+        ("tests/ignition", "tests/dns", "tests/network", "tests/cluster", "tests/failure", "tests/inventory", "tests/docs"),
     ),
     "reliability": Part("every fault for every module", ("tests/contract", "tests/validate")),
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),

@@ -43,8 +43,6 @@ def neighbors(**changes: Any) -> dict[str, Any]:
     ("metadata", "found"),
     [
         ({}, None),
-        ({"bgp_neighbors": []}, None),
-        ({"bgp_neighbors": [neighbors(address_family=6)]}, None),
         # A session of a device without a private address has no neighbor to speak to.
         ({"bgp_neighbors": [neighbors(customer_ip=None)]}, None),
         ({"bgp_neighbors": [neighbors(address_family=6), neighbors()]}, neighbors()),
@@ -54,11 +52,6 @@ def test_neighbors_are_those_of_the_ipv4_session(program: ModuleType, metadata: 
     assert program.bgp_neighbors(metadata) == found
 
 
-def test_the_gateway_is_that_of_the_private_address(program: ModuleType) -> None:
-    addresses = [{"address": "192.0.2.1", "gateway": "192.0.2.0"}, {"address": "10.1.2.3", "gateway": "10.1.2.2"}]
-    assert program.private_gateway({"network": {"addresses": addresses}}, "10.1.2.3") == "10.1.2.2"
-
-
 def test_there_is_a_session_with_each_neighbor_and_the_route_is_disabled_at_first(program: ModuleType) -> None:
     text = program.bird_configuration(neighbors(), "198.51.100.7")
     assert text.count("protocol bgp ") == 2
@@ -66,11 +59,6 @@ def test_there_is_a_session_with_each_neighbor_and_the_route_is_disabled_at_firs
     assert "password" not in text
     assert 'password "Secret4Sessions";' in program.bird_configuration(neighbors(md5_enabled=True, md5_password="Secret4Sessions"), "a")
     assert "multihop" not in program.bird_configuration(neighbors(multihop=False), "a")
-
-
-def test_the_program_has_no_metadata_service_of_its_own(program: ModuleType) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        program.main(["198.51.100.7"])
 
 
 def test_the_unit_has_the_metadata_service_of_the_inventory() -> None:

@@ -188,31 +188,22 @@ RULES: list[tuple[str, dict[str, Any], str | None]] = [
     ("smallest", {}, "sdc"),
     ("largest", {}, "sda"),
     ("smallest nvme", {}, "nvme1n1"),
-    ("largest nvme", {}, "nvme0n1"),
     ("smallest ssd", {}, "sdc"),
-    ("largest ssd", {}, "sdd"),
     ("smallest hdd", {}, "sda"),
     # A path is what the user said, whatever it leads to.
     ("/dev/sdb", {}, "sdb"),
     ("/dev/disk/by-id/wwn-0x5002538e42", {}, "sdd"),
     ("/dev/disk/by-id/usb-AMI_Virtual_HDisk", {}, "sdf"),
     ("/dev/sdz", {}, None),
-    ("/dev/disk/by-id/none", {}, None),
     ("smallest", {"deviceName": "/dev/nvme0n1"}, "nvme0n1"),
-    ("smallest", {"deviceName": "/dev/disk/by-id/wwn-0x5002538e42"}, "sdd"),
     ("smallest", {"deviceName": "/dev/sdz"}, None),
     ("smallest", {"hctl": "1:0:0:0"}, "sdb"),
-    ("smallest", {"hctl": "99:0:0:0"}, None),
     ("smallest", {"model": "PM9A3"}, "nvme1n1"),
-    ("largest", {"model": "PM9A3"}, "nvme0n1"),
-    ("smallest", {"vendor": "SEAG"}, "sda"),
     ("smallest", {"vendor": "ATA", "minSizeGigabytes": 481}, "sdd"),
     ("smallest", {"serialNumber": "HDD2"}, "sdb"),
-    ("smallest", {"serialNumber": "HDD"}, None),
     ("smallest", {"wwn": "eui.0025385a"}, "nvme0n1"),
     ("smallest", {"minSizeGigabytes": 960}, "sdd"),
     ("smallest", {"minSizeGigabytes": 9000}, None),
-    ("smallest", {"rotational": True}, "sda"),
     ("smallest", {"rotational": False, "minSizeGigabytes": 1000}, "nvme1n1"),
     # Several have to hold together.
     ("smallest", {"rotational": True, "model": "PM9A3"}, None),
@@ -241,16 +232,13 @@ PERC = "0x64cd98f04fde100024684cf3034da5c2"
     ("hints", "expected"),
     [
         ({"wwn": "0x64cd98f04fde1000"}, "/dev/sda"),
-        ({"wwn": "0x64CD98F04FDE1000"}, "/dev/sda"),
         ({"wwn": PERC}, "/dev/sda"),
         ({"wwnWithExtension": PERC}, "/dev/sda"),
         ({"wwnVendorExtension": "0x24684cf3034da5c2"}, "/dev/sda"),
-        ({"wwn": "0x64cd98f04fde1000", "wwnVendorExtension": "0x24684cf3034da5c2"}, "/dev/sda"),
         ({"wwnWithExtension": "0x64cd98f04fde1000"}, None),
         ({"wwnVendorExtension": "0x24684cf3034da5c3"}, None),
         # Without an extension both are the same.
         ({"wwn": "0x5002538e41000000"}, "/dev/sdb"),
-        ({"wwnWithExtension": "0x5002538e41000000"}, "/dev/sdb"),
         ({"wwn": "0x5002538e"}, None),
     ],
     ids=str,
@@ -269,12 +257,6 @@ def test_where_no_disk_fits_it_is_told_what_there_is(mixed: Machine) -> None:
     assert 'no disk fits {"device":"smallest nvme","hints":{"minSizeGigabytes":9000}}, nothing is installed' in mixed.told
     assert "/dev/nvme0n1 (3800 GB nvme, model PM9A3 3.8T, serial NVME1, WWN eui.0025385a)" in mixed.told
     assert "/dev/sdf (16 GB ssd, model Virtual HDisk, serial V2, not for a rule)" in mixed.told
-
-
-@pytest.mark.debian("jq", "curl")
-def test_a_machine_without_disks(machine: Machine) -> None:
-    assert machine.choose() is None
-    assert machine.told.endswith("there are: no disk at all")
 
 
 @pytest.mark.debian("jq", "curl")

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tools.matrix import read_table
+
 ROOT = Path(__file__).resolve().parents[2]
 DEFINITION = "requirements/execution-environment.yml"
 
@@ -46,17 +48,11 @@ def test_the_metadata_of_the_collection_names_files_that_exist() -> None:
 
 
 def test_ansible_core_is_of_the_supported_versions() -> None:
+    assert _read("meta/runtime.yml")["requires_ansible"] == f">={read_table()[0].series}.0"
     definition = _read(DEFINITION)["dependencies"]
     assert definition["ansible_core"]["package_pip"].startswith(
         "ansible-core" + _read("meta/runtime.yml")["requires_ansible"].removesuffix(".0")
     )
-
-
-def test_navigator_passes_the_variables_that_the_example_inventory_reads() -> None:
-    passed = _read(".config/ansible-navigator.yml")["ansible-navigator"]["execution-environment"]["environment-variables"]["pass"]
-    inventory = (ROOT / "inventory" / "sandbox" / "01-cluster.yml").read_text(encoding="utf-8")
-    assert [name for name in passed if f"'{name}'" not in inventory] == []
-    assert inventory.count("ansible.builtin.env") == len(passed)
 
 
 def _lines(path: Path) -> list[str]:

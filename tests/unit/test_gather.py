@@ -14,28 +14,11 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "equinix_metal.openshift.csr_approval"
-DEVICES = {
-    "devices": [
-        {
-            "id": f"id-{name}",
-            "hostname": f"{name}.demo.metal.test",
-            "tags": ["openshift-cluster=demo.metal.test", f"openshift-role={role}"],
-            "addresses": {"public_ipv4": f"192.0.2.{number}"},
-            "ip_addresses": [{"address": f"192.0.2.{number}"}],
-            "created_at": "2026-11-21T07:10:00Z",
-        }
-        for number, (name, role) in enumerate(
-            {
-                "bootstrap-0": "bootstrap",
-                "balancer-0": "load-balancer",
-                "master-0": "control-plane",
-                "worker-0": "worker",
-                "gone-0": "worker",
-            }.items()
-        )
-    ]
-}
-WANTED = [{"hostname": f"{name}.demo.metal.test"} for name in ("master-0", "worker-0", "worker-1")]
+
+
+def device(name: str, role: str, number: int) -> dict[str, Any]:
+    addresses = {"public_ipv4": f"192.0.2.{number}"}
+    return {"hostname": name, "tags": [f"openshift-role={role}"], "addresses": addresses, "ip_addresses": []}
 
 
 def read(path: str) -> Any:
@@ -80,7 +63,7 @@ def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
     assert {judged_machines.replace(" | default([])", "")} == let_in
 
 
-def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], **environment: str) -> None:
+def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], agent: str) -> None:
     """Run tasks of the role gather with its defaults."""
     content = {
         "hosts": "localhost",
@@ -93,47 +76,12 @@ def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], *
     given = {"ansible_python_interpreter": sys.executable, "openshift_directory": str(folder), **variables}
     done = subprocess.run(
         ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
-        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **environment},
+        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "SSH_AUTH_SOCK": agent},
         check=False,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout
-
-
-def told(folder: Path, **variables: Any) -> Any:
-    """Whose requests the role would have judged, and whether it would have judged any."""
-    (task,) = (task for task in read("roles/gather/tasks/collect/certificate_requests.yml") if MODULE in task)
-    content = f"{{{{ {{'machines': __gather_joining | map(attribute='name') | list, 'judged': {task['when']}}} | to_json }}}}"
-    tasks = [{"ansible.builtin.copy": {"dest": str(folder / "told.json"), "mode": "0600", "content": content}}]
-    play(folder, tasks, {"gather_machines": WANTED, "__gather_devices": DEVICES, **variables})
-    return json.loads((folder / "told.json").read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Of a cluster that has a kubeconfig."""
-    (tmp_path / "ignition" / "auth").mkdir(parents=True)
-    (tmp_path / "ignition" / "auth" / "kubeconfig").touch()
-    return tmp_path
-
-
-def test_machines_that_are_wanted_and_there_are_judged(folder: Path) -> None:
-    assert told(folder) == {"machines": ["master-0.demo.metal.test", "worker-0.demo.metal.test"], "judged": True}
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {"gather_machines": []},
-        {"__gather_devices": {"failed": True, "msg": "401 Unauthorized"}},
-        {"__gather_devices": {"devices": []}},
-    ],
-    ids=["a play that lets nobody join", "an API that did not tell", "no machines yet"],
-)
-def test_where_nobody_can_be_judged_no_request_is(folder: Path, variables: dict[str, Any]) -> None:
-    """The bundle has the reason, see test_failure_contents."""
-    assert told(folder, **variables) == {"machines": [], "judged": False}
 
 
 def gathering_tasks() -> list[dict[str, Any]]:
@@ -144,22 +92,17 @@ def gathering_tasks() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("agent", "exit_code", "agents_asked"),
-    [("", 0, [""]), ("", 1, [""]), ("/run/agent", 0, ["/run/agent"]), ("/run/agent", 1, ["/run/agent", ""])],
+    [("", 1, [""]), ("/run/agent", 0, ["/run/agent"]), ("/run/agent", 1, ["/run/agent", ""])],
 )
-def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(folder: Path, agent: str, exit_code: int, agents_asked: list[str]) -> None:
-    installer, calls = folder / "ignition" / "openshift-install", folder / "calls"
+def test_an_ssh_agent_does_not_hide_the_key_of_the_installer(tmp_path: Path, agent: str, exit_code: int, agents_asked: list[str]) -> None:
+    (tmp_path / "ignition").mkdir()
+    installer, calls = tmp_path / "ignition" / "openshift-install", tmp_path / "calls"
     installer.write_text(f'#!/bin/sh\necho "$SSH_AUTH_SOCK|$*" >>"{calls}"\nexit {exit_code}\n', encoding="utf-8")
     installer.chmod(0o755)
-    control_plane = [
-        {
-            "hostname": f"master-{number}",
-            "tags": ["openshift-role=control-plane"],
-            "addresses": {"public_ipv4": f"192.0.2.{number}"},
-            "ip_addresses": [],
-        }
-        for number in (10, 11, 12)
-    ]
-    variables = {"openshift_gather_logs": True, "__gather_devices": {"devices": [DEVICES["devices"][0], *control_plane]}}
-    play(folder, gathering_tasks(), variables, SSH_AUTH_SOCK=agent)
-    desired = f"gather bootstrap --dir={folder}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
+    control_plane = [device(f"master-{number}", "control-plane", number) for number in (10, 11, 12)]
+    variables = {"openshift_gather_logs": True, "__gather_devices": {"devices": [device("bootstrap", "bootstrap", 0), *control_plane]}}
+    play(tmp_path, gathering_tasks(), variables, agent)
+    desired = (
+        f"gather bootstrap --dir={tmp_path}/ignition --bootstrap=192.0.2.0 --master=192.0.2.10 --master=192.0.2.11 --master=192.0.2.12"
+    )
     assert calls.read_text(encoding="utf-8").splitlines() == [f"{each}|{desired}" for each in agents_asked]

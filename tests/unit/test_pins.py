@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 
 REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
 RANGES = REQUIREMENTS / "requirements.txt"
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z0-9,]+\])?==(?P<version>\S+)$")
-
-DEBIAN_12 = "3.11.2"
-"""The oldest Python that the README promises."""
 
 
 def pins(path: Path) -> dict[str, str]:
@@ -43,16 +38,3 @@ def test_what_users_install_is_a_range_around_the_tested_version() -> None:
     for requirement in map(Requirement, lines):
         assert not any(part.operator in ("==", "===") for part in requirement.specifier), f"{requirement} is a pin"
         assert requirement.specifier.contains(locked[re.sub(r"[-_.]+", "-", requirement.name).lower()]), requirement
-
-
-def test_every_version_installs_with_the_python_of_debian_12() -> None:
-    """Else pip tries older versions of all others for hours, since nothing else may take their place."""
-    refused = {}
-    for name in pins(REQUIREMENTS / "constraints.txt"):
-        try:
-            wanted = distribution(name).metadata["Requires-Python"] or ""
-        except PackageNotFoundError:  # for another platform
-            continue
-        if not SpecifierSet(wanted).contains(DEBIAN_12):
-            refused[name] = wanted
-    assert refused == {}

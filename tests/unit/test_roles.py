@@ -1,4 +1,4 @@
-"""A role's defaults, its argument_specs and the table in its README say the same."""
+"""Variables and entry points of roles; tests/docs/test_variables.py has their defaults, argument_specs and tables."""
 
 from __future__ import annotations
 
@@ -10,32 +10,12 @@ import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
-
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.parent for path in (ROOT / "roles").glob("*/tasks"))
-
-ROW = re.compile(r"^\|\s*`(?P<name>[a-z0-9_]+)`\s*\|", re.MULTILINE)
 
 
 def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
-def test_defaults_argument_specs_and_readme_agree(role: Path) -> None:
-    defaults = set(read(role / "defaults" / "main.yml") or {})
-    specs = read(role / "meta" / "argument_specs.yml")["argument_specs"]
-    options = specs["main"].get("options", {})
-    rows = {name for name in ROW.findall((role / "README.md").read_text(encoding="utf-8")) if name not in VARIABLES}
-    # What is read of variables without an option for them.
-    defaults = {name for name in defaults if not name.startswith("__")}
-
-    assert set(options) == rows, "argument_specs and the README's table"
-    # What a user has to give has no default; everything else has exactly one, in defaults/main.yml.
-    without_default = {name for name, option in options.items() if option.get("required")}
-    assert set(options) - without_default == defaults, "argument_specs and defaults/main.yml"
-    assert all(option.get("description") for option in options.values())
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
@@ -57,12 +37,6 @@ def test_tasks_never_read_the_collection_s_variables(role: Path) -> None:
         expressions = re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"), re.DOTALL)
         used = {name for expression in expressions for name in pattern.findall(expression)}
         assert not used & known, f"{path.relative_to(ROOT)} reads {sorted(used & known)}"
-
-
-def test_no_integration_target_is_called_as_a_role() -> None:
-    """ansible-test would run the role in its place."""
-    targets = {path.name for path in (ROOT / "tests" / "integration" / "targets").iterdir()}
-    assert targets & {role.name for role in ROLES} == set()
 
 
 def used_entry_points() -> list[tuple[str, str]]:

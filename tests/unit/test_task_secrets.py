@@ -29,37 +29,25 @@ __part_refusal: "{{ refused.stderr | equinix_metal.openshift.redact(secrets=[par
 BAD = {
     "apply-shows-values": [
         "ansible.builtin.include_tasks: {file: x.yml, apply: {module_defaults: {amazon.aws.s3_object: {secret_key: '{{ x }}'}}}}",
-        "ansible.builtin.include_role: {name: x, apply: {environment: {A: '{{ x }}'}}}",
         "ansible.builtin.include_role: {name: x, apply: {vars: {a: '{{ x }}'}}}",
         "ansible.builtin.include_tasks: x.yml\n  args: {apply: {module_defaults: {amazon.aws.s3_object: {secret_key: x}}}}\n  no_log: true",
-        "ansible.builtin.include_tasks: {file: x.yml, apply: '{{ defaults }}'}",
     ],
     "loop-shows-contents": [
         "ansible.builtin.copy: {content: '{{ item.content }}', dest: '{{ item.name }}'}\n  loop: '{{ files }}'\n  diff: false",
-        "ansible.builtin.copy: {content: \"{{ item['data'] }}\", dest: x}\n  with_items: '{{ files }}'",
         "ansible.builtin.uri: {url: x, headers: '{{ item }}'}\n  loop: '{{ headers }}'",
         "ansible.builtin.uri: {url: '{{ item.value.url }}'}\n  loop: '{{ signed | dict2items }}'",
-        "ansible.builtin.uri: {url: '{{ item.key }}'}\n  loop: '{{ signed | dict2items }}'",
         "ansible.builtin.debug: {msg: '{{ each.text }}'}\n  loop: '{{ files }}'\n  loop_control: {loop_var: each, label: '{{ each.a }}'}",
-        "ansible.builtin.debug: {msg: '{{ item.name }}'}\n  loop: [{name: a, content: b}]",
         "ansible.builtin.debug: {msg: '{{ found }}'}\n  vars: {found: '{{ item.content }}'}\n  loop: '{{ files }}'",
         "ansible.builtin.copy: {content: '{{ item.content }}', dest: x}\n  loop: '{{ files }}'\n  no_log: false",
-        "ansible.builtin.copy: {content: '{{ item.content }}', dest: x}\n  loop: '{{ files }}'\n  no_log: 'false'",
         "ansible.builtin.copy: {content: '{{ item.content }}', dest: x}\n  loop: '{{ files }}'\n  no_log: \"{{ item.name == 'a' }}\"",
         "no_log: true\n  block:\n    - ansible.builtin.copy: {content: '{{ item.content }}', dest: x}\n"
         "      loop: '{{ files }}'\n      no_log: false",
         "ansible.builtin.copy: {content: '{{ item[1].content }}', dest: x}\n  with_nested: ['{{ files }}', '{{ names }}']",
-        "ansible.builtin.copy: {content: \"{{ item['a'].stringData }}\", dest: x}\n  loop: '{{ files }}'",
-        "ansible.builtin.copy: {content: \"{{ item.get('content') }}\", dest: x}\n  loop: '{{ files }}'",
-        "ansible.builtin.copy: {content: '{% if x %}{{ item }}{% endif %}', dest: x}\n  loop: '{{ files }}'",
         "ansible.builtin.copy: content={{ item.content }} dest=x\n  with_items: '{{ files }}'",
-        "ansible.builtin.debug: {msg: '{{ item }}'}\n  with_dict: '{{ files }}'",
     ],
     "secret-is-shown": [
         "ansible.builtin.debug: {msg: '{{ part_password }}'}",
-        "ansible.builtin.set_fact: {a: '{{ __part_header }}'}",
         "ansible.builtin.uri: {url: x, headers: {Authorization: 'Bearer {{ __part_bearer }}'}}",
-        "ansible.builtin.copy: {content: '{{ __part_login }}', dest: x}",
         "ansible.builtin.copy: {content: x, dest: '{{ part_password }}'}\n  diff: false",
         "ansible.builtin.debug: {msg: '{{ item }}'}\n  loop: '{{ __part_manifests }}'",
     ],
@@ -67,7 +55,6 @@ BAD = {
         "ansible.builtin.copy: {src: '{{ folder }}/auth/kubeconfig', dest: x}",
         "ansible.builtin.template: {src: x.j2, dest: '{{ folder }}/kubeconfig'}",
         "ansible.builtin.copy: {content: '{{ x }}', dest: '{{ folder }}/bootstrap-pointer.ign'}\n  diff: true",
-        "ansible.builtin.blockinfile: {path: '{{ folder }}/tls/ca.key', block: x}",
     ],
     "environment-is-shown": [
         "ansible.builtin.command: {cmd: x}\n  environment: {PASSWORD: '{{ part_password }}'}\n  no_log: true",
@@ -82,12 +69,9 @@ GOOD = [
     "ansible.builtin.copy: {content: '{{ files[item] }}', dest: '{{ item }}'}\n  loop: '{{ files.keys() }}'",
     "ansible.builtin.copy: {content: '{{ (__part_manifests | first).content }}', dest: x}\n  diff: false\n"
     "  loop: \"{{ __part_manifests | map(attribute='name') }}\"",
-    "ansible.builtin.wait_for: {host: '{{ item.addresses.public_ipv4 }}', port: 1}\n  loop: '{{ devices }}'",
     "ansible.builtin.debug: {msg: '{{ part_public_key }} {{ __part_title }} {{ __part_fingerprint }} {{ __part_refusal }}'}",
-    "equinix_metal.openshift.dns_records: {key_secret: '{{ part_password }}'}",
     "ansible.builtin.copy: {src: '{{ folder }}/auth/kubeconfig', dest: x}\n  diff: false",
     "ansible.builtin.template: {src: x.j2, dest: '{{ folder }}/kubeconfig'}\n  no_log: true",
-    "ansible.builtin.assert: {that: x}\n  when: part_password | length > 0",
 ]
 
 

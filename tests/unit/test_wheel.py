@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +60,3 @@ def test_its_dependencies_are_ranges_around_the_tested_versions() -> None:
     brought = {"cotyledon", "ironic", "keystoneauth1", "sqlalchemy", "metal_api"}
     modules = {"PyYAML": "yaml", "openstacksdk": "openstack", "prometheus-client": "prometheus_client"}
     assert imported - set(sys.stdlib_module_names) - brought <= {modules.get(name, name) for name in ranges}
-
-
-def test_it_has_the_version_of_the_collection() -> None:
-    assert PROJECT["version"] == yaml.safe_load((ROOT / "galaxy.yml").read_text(encoding="utf-8"))["version"]

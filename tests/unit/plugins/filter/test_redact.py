@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import urllib.parse
-from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.redact import redact
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.printable import printable
@@ -25,44 +23,38 @@ def go(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def refused(field: str, value: str, reason: str, kind: str = "Invalid value") -> str:
-    return f"{field}: {kind}: {go(value)}: {reason}"
+def refused(field: str, value: str, reason: str) -> str:
+    return f"{field}: Invalid value: {go(value)}: {reason}"
 
 
 PASSWORDS = {
     "plain": CORE,
     "short": "x1y2",
-    "a per cent sign": f"p%ss{CORE}",
     "escaped": f"p%40ss{CORE}",
     "an at sign": f"p@ss{CORE}",
     "a slash": f"p/ss{CORE}",
     "a blank": f"pa {CORE}",
     "a quote": f'pa"{CORE}',
     "a backslash": f"pa\\{CORE}",
-    "letters beyond ASCII": f"päß{CORE}",
     "a colon": f"pa:{CORE}",
 }
-PROXY_REASONS = {
-    "proxy value is part of the cluster networks": "Invalid value",
-    'parse "%s": net/url: invalid userinfo': "Invalid value",
-    'supported values: "http"': "Unsupported value",
-}
+PROXY_REASONS = ("proxy value is part of the cluster networks", 'parse "%s": net/url: invalid userinfo')
 
 
 @pytest.mark.parametrize("informed", [True, False], ids=["with the settings", "by form alone"])
 @pytest.mark.parametrize("password", PASSWORDS.values(), ids=PASSWORDS)
-@pytest.mark.parametrize(("reason", "kind"), PROXY_REASONS.items(), ids=list(range(len(PROXY_REASONS))))
-def test_a_refused_proxy_loses_its_password(reason: str, kind: str, password: str, informed: bool) -> None:
+@pytest.mark.parametrize("reason", PROXY_REASONS, ids=range(len(PROXY_REASONS)))
+def test_a_refused_proxy_loses_its_password(reason: str, password: str, informed: bool) -> None:
     if not informed and (set(password) & set(' "\\') or len(password) < 6):
         password = CORE  # what can only be known by the settings
     url = f"http://user:{password}@10.128.0.5:3128"
     result = reason.replace('"%s"', go(url))
-    text = INVALID + refused("proxy.httpProxy", url, result, kind)
+    text = INVALID + refused("proxy.httpProxy", url, result)
     settings = [{"httpProxy": url, "noProxy": ".example.com"}] if informed else []
     shown = redact(text, settings=settings)
     assert CORE not in shown and urllib.parse.quote(CORE) not in shown
     assert password not in shown
-    assert f"proxy.httpProxy: {kind}: " in shown
+    assert "proxy.httpProxy: Invalid value: " in shown
     assert shown.endswith(result.rpartition(": ")[2]) and "10.128.0.5:3128" in shown
 
 
@@ -76,7 +68,6 @@ def test_a_refused_proxy_loses_its_password(reason: str, kind: str, password: st
             '"quay.io" requires either auth or credsStore',
         ),
         (PULL_SECRET, "unexpected end of JSON input"),
-        (CORE, "json: cannot unmarshal string"),
     ],
 )
 @pytest.mark.parametrize("quoted", [False, True], ids=["as it is", "in a log"])
@@ -99,15 +90,8 @@ def test_a_refused_private_key_is_not_repeated() -> None:
     "text",
     [
         'networking.machineNetwork[0]: Invalid value: "100.64.8.0/24": must not overlap with OVNKubernetes default internal subnet',
-        'credentialsMode: Invalid value: "Manual": cannot be set when using the "none" platform',
         "proxy: Required value: must include httpProxy or httpsProxy",
-        "pullSecret: Required value: must be given",
-        "fips: Forbidden: target cluster is in FIPS mode, use the FIPS-capable installer binary",
         'proxy.noProxy: Invalid value: ".example.com, 10.0.0.0/8": noProxy must not have spaces',
-        'imageDigestSources[0].mirrors[0]: Invalid value: "https://registry.example.com/a": failed to parse: invalid reference format',
-        'additionalTrustBundlePolicy: Invalid value: "always": supported values "Proxyonly", "Always"',
-        'capabilities: Invalid value: types.Capabilities{BaselineCapabilitySet:"None"}: disabling CloudCredential',
-        'level=warning msg=failed to parse first occurrence of unknown field: json: unknown field "pullSecrt"',
         "failed to unmarshal install-config.yaml: json: cannot unmarshal array into Go struct field Proxy.proxy.noProxy of type string",
     ],
 )
@@ -141,9 +125,3 @@ def test_data_keeps_its_shape() -> None:
         "password": "<redacted>",
         "list": ["<redacted>"],
     }
-
-
-@pytest.mark.parametrize("given", [{"secrets": "text"}, {"settings": {"a": "b"}}, {"secrets": None}])
-def test_what_is_no_list_is_refused(given: Any) -> None:
-    with pytest.raises(AnsibleFilterError, match="has to be a list"):
-        redact("x", **given)

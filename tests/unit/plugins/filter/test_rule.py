@@ -29,20 +29,13 @@ def used() -> set[str]:
 
 def test_roles_use_rules_that_exist_and_every_rule_is_used() -> None:
     assert sorted(used()) == EVERY
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_every_rule_is_a_documented_function(name: str) -> None:
-    assert callable(function(name))
-    assert function(name).__doc__
+    assert all(callable(function(name)) for name in EVERY)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("zone_lines", "rule: a rule is named <subject>.<function>, not 'zone_lines'"),
         ("../../action.phase", "rule: a rule is named <subject>.<function>, not '../../action.phase'"),
-        ("dns.zone_lines.x", "rule: a rule is named <subject>.<function>, not 'dns.zone_lines.x'"),
         ("names.zone_lines", f"rule: no subject names; there are {', '.join(SUBJECTS)}"),
         ("dns.cluster_dns", "rule: dns has no rule cluster_dns; it has pointers, records, zone_lines"),
     ],
@@ -51,11 +44,6 @@ def test_an_unknown_rule_is_refused_with_those_that_exist(name: str, message: st
     with pytest.raises(AnsibleFilterError) as refused:
         rule([], name)
     assert str(refused.value) == message
-
-
-def test_a_rule_gets_all_arguments() -> None:
-    records = [{"name": "api.demo.metal.test", "values": ["192.0.2.1"]}]
-    assert rule(records, "dns.zone_lines", "demo.metal.test", ttl=60) == ["api.demo.metal.test. 60 IN A 192.0.2.1"]
 
 
 def test_an_expected_error_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +59,7 @@ def test_an_expected_error_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> No
         function.cache_clear()
 
 
-@pytest.mark.parametrize(("value", "options"), [(3, {}), ([{}], {}), ("x", {}), ([], {"unknown": 1})])
+@pytest.mark.parametrize(("value", "options"), [([{}], {}), ([], {"unknown": 1})])
 def test_an_input_of_another_form_names_the_rule(value: Any, options: dict[str, Any]) -> None:
     with pytest.raises(AnsibleFilterError, match=r"^dns\.zone_lines: the input does not have the form that this rule reads: "):
         rule(value, "dns.zone_lines", "demo.metal.test", 60, **options)

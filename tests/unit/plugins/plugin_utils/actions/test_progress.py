@@ -99,13 +99,6 @@ def test_the_module_is_called_once_with_the_options_of_the_task(screen: Screen) 
     assert action._task.args == EACH
 
 
-def test_a_background_task_has_no_file() -> None:
-    action = Scripted(EACH, lambda: pending("a"), async_val=60)
-    assert action.run() == DONE
-    assert action._task.environment == []
-    assert action.calls[0]["wrap_async"] == 60
-
-
 def test_what_is_pending_is_displayed_while_the_module_runs_when_it_changes(screen: Screen) -> None:
     def act() -> None:
         pending("worker-0 is queued")
@@ -118,16 +111,6 @@ def test_what_is_pending_is_displayed_while_the_module_runs_when_it_changes(scre
     assert screen.out.count("waiting since") == 2
 
 
-def test_without_an_interval_no_progress_is_displayed(screen: Screen) -> None:
-    def act() -> None:
-        pending("worker-0 is queued", a="queued")
-        append({"level": "info", "text": "read"})
-        screen.until("read")
-
-    Scripted(NEVER, act).run()
-    assert screen.out == "read\n"
-
-
 def test_each_change_of_a_stage_is_a_line_also_after_the_end(screen: Screen) -> None:
     def act() -> None:
         pending("a is queued", a="queued", b="active")
@@ -138,17 +121,6 @@ def test_each_change_of_a_stage_is_a_line_also_after_the_end(screen: Screen) -> 
 
     Scripted(EACH, act).run()
     assert screen.out.endswith("    a is active after 7s provisioning, usually 7s\n")
-
-
-def test_rare_progress_still_has_the_changes_at_its_end(screen: Screen) -> None:
-    def act() -> None:
-        pending("a is queued", a="queued")
-        append({"level": "info", "text": "read"})
-        screen.until("read")
-        pending("a is active", a="active")
-
-    Scripted({"progress_interval": 3600}, act).run()
-    assert "waiting since" not in screen.out
 
 
 def test_notices_are_displayed_at_once_and_each_once(screen: Screen) -> None:
@@ -183,11 +155,6 @@ def test_lines_of_progress_cannot_be_forged(screen: Screen) -> None:
     assert line.startswith("waiting since 7s: node a is not Ready: x\\x1b[2K\\n[WARNING]")
     assert line.isprintable()
     assert len(line) < 700
-
-
-@pytest.mark.parametrize("value", ["soon", None, "nan", -1, [3]])
-def test_a_value_that_the_module_refuses_reaches_it(value: Any) -> None:
-    assert Scripted({"progress_interval": value}).run() == DONE
 
 
 @pytest.mark.parametrize(
@@ -241,17 +208,7 @@ def playing(tmp_path: Path, *, is_known: bool = True, **options: Any) -> Iterato
     if not is_known:
         (tmp_path / "unknown.py").write_text(UNKNOWN, encoding="utf-8")
         environment |= {"ANSIBLE_CALLBACK_PLUGINS": str(tmp_path), "ANSIBLE_CALLBACKS_ENABLED": "unknown"}
-    command = [
-        "ansible-playbook",
-        "-vvv",
-        "-i",
-        "localhost,",
-        "-c",
-        "local",
-        "-e",
-        f"ansible_python_interpreter={sys.executable}",
-        str(play),
-    ]
+    command = ["ansible-playbook", "-vvv", "-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
     with subprocess.Popen(
         [*command, str(play)],
         cwd=REPOSITORY,

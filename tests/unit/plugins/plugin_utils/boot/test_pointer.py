@@ -18,8 +18,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.point
     machine_pointer,
     with_own_settings,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import device_orders
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import machine_pointer as by_filter
 
 URL = "https://api-int.demo.metal.test:22623/config/worker"
 POINTER = json.dumps({"ignition": {"config": {"merge": [{"source": URL}]}, "version": "3.2.0"}}, separators=(",", ":"))
@@ -57,13 +55,10 @@ COMMAND = (
 @pytest.mark.parametrize(
     ("label", "may"),
     [
-        ("zone", True),
         ("example.com/zone", True),
-        ("node.kubernetes.io/lifecycle", True),
         ("topology.kubernetes.io/zone", True),
         ("node-role.kubernetes.io/infra", False),
         ("node-restriction.kubernetes.io/a", False),
-        ("kubernetes.io/a", False),
         ("sub.k8s.io/a", False),
         ("notkubernetes.io/a", True),
     ],
@@ -96,13 +91,6 @@ def test_the_pointer_has_the_flags_of_the_kubelet() -> None:
     assert unit["enabled"]
 
 
-def test_only_nodes_have_pointers_of_their_own() -> None:
-    machine: dict[str, Any] = {"hostname": "a", "taints": [TAINT], "tags": []}
-    assert device_orders([machine], {"userdata": POINTER}, role="worker")[0]["userdata"] == machine_pointer(POINTER, machine)
-    assert device_orders([machine], {"userdata": "#cloud-config"}, role="load-balancer")[0]["userdata"] == "#cloud-config"
-    assert "userdata" not in device_orders([machine], {"userdata": ""}, role="worker")[0]
-
-
 def test_on_the_platform_metal_the_config_of_the_machine_has_its_settings() -> None:
     machine: dict[str, Any] = {"taints": [TAINT], "machine_config_pool": "infra"}
     pointer = with_own_settings(json.loads(POINTER), machine)
@@ -115,11 +103,6 @@ def test_on_the_platform_metal_the_config_of_the_machine_has_its_settings() -> N
     plain = final_config(json.loads(POINTER), "worker-0", {"metadata_url": ""})
     assert "systemd" not in plain
     assert json.loads(POINTER)["ignition"]["config"]["merge"][0]["source"] == URL, "the pointer of the role is not changed"
-
-
-def test_the_filter_accepts_what_ansible_makes_of_json() -> None:
-    assert by_filter(json.loads(POINTER), {"taints": [TAINT]}) == by_filter(POINTER, {"taints": [TAINT]})
-    assert by_filter(False, {"taints": [TAINT]}) == ""
 
 
 def run(folder: Path, unit: str, *flags: str) -> subprocess.CompletedProcess[str]:

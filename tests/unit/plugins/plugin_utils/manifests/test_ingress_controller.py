@@ -60,10 +60,6 @@ def test_the_manifest_has_a_file_and_tolerates_the_taints_of_the_pool_alone() ->
     assert found["metadata"]["annotations"] == {MANAGED: "nodePlacement,replicas"}
 
 
-def test_routers_of_a_compact_cluster_are_on_the_control_plane() -> None:
-    assert of("control_plane")["spec"] == {"nodePlacement": {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/master": ""}}}}
-
-
 @pytest.mark.parametrize("before", [("", ""), ("infra", ""), ("infra", 3), ("edge", 2), ("control_plane", ""), ("", 3)])
 @pytest.mark.parametrize("after", [("", ""), ("infra", ""), ("infra", 3), ("edge", 2), ("control_plane", ""), ("", 3)])
 def test_a_running_cluster_becomes_as_one_that_was_installed_so(before: tuple[str, Any], after: tuple[str, Any]) -> None:
@@ -91,7 +87,3 @@ def test_what_others_have_set_stays() -> None:
 def test_a_taint_that_the_pool_loses_is_no_longer_tolerated() -> None:
     (change,) = ingress_changes([of("infra")], [{**machine, "taints": []} for machine in WORKERS], "infra")
     assert change["spec"] == {"nodePlacement": {"tolerations": None}}
-
-
-def test_a_cluster_without_an_ingress_controller_is_left_alone() -> None:
-    assert ingress_changes([], WORKERS, "infra", 2) == []

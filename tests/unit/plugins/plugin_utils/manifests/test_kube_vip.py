@@ -44,11 +44,6 @@ def test_masters_alone_have_it(metadata_url: str) -> None:
     assert units == ["kube-vip.service", "kube-vip.timer", *(["kube-vip-address.service"] if metadata_url else [])]
 
 
-@pytest.mark.parametrize("settings", [{}, {"kube_vip": {**SETTINGS["kube_vip"], "address": ""}}])
-def test_other_kinds_have_none(settings: dict[str, Any]) -> None:
-    assert not list(kube_vip(settings))
-
-
 def device(name: str, role: str, address: str) -> dict[str, Any]:
     return {"hostname": f"{name}.{CLUSTER}", "tags": [f"openshift-role={role}"], "addresses": {"public_ipv4": address}}
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
-import pytest
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import MANAGED
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import config_changes as by_filter
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.pools import (
     pool_changes,
     pool_manifests,
-    pool_problems,
 )
 
 
 def machine(name: str, pool: str = "worker", *arguments: str, own: bool = False) -> dict[str, Any]:
     return {"hostname": name, "pool": pool, "kernel_arguments": list(arguments), **({"machine_config_pool": pool} if own else {})}
-
-
-def test_without_settings_there_is_nothing() -> None:
-    assert list(pool_manifests({})) == []
-    assert list(pool_manifests({"control_plane": [machine("m")], "workers": [machine("w"), machine("i", "infra")]})) == []
 
 
 def test_a_pool_has_its_machine_config_pool_once_and_the_arguments_of_workers_not_again() -> None:
@@ -37,21 +29,6 @@ def test_a_pool_has_its_machine_config_pool_once_and_the_arguments_of_workers_no
     (selector,) = found[2]["spec"]["machineConfigSelector"]["matchExpressions"]
     assert selector["values"] == ["worker", "infra"]
     assert found[2]["spec"]["nodeSelector"] == {"matchLabels": {"node-role.kubernetes.io/infra": ""}}
-
-
-@pytest.mark.parametrize(
-    ("control_plane", "workers", "words"),
-    [
-        ([machine("m", "", "a"), machine("n", "")], [], "of n and m differ, and the control plane"),
-        ([], [machine("w", "worker", "a"), machine("v", "gpu")], "of v and w differ, and workers without own MachineConfigPool"),
-        ([], [machine("i", "infra", "a", own=True), machine("j", "infra", own=True)], "of j and i differ, and pool infra"),
-        ([], [machine("i", "infra", own=True), machine("j", "infra")], "pool infra: openshift_pool_machine_config is not true on j"),
-        ([], [machine("w", "worker", "a"), machine("i", "infra", "b", own=True)], "pool infra: openshift_kernel_arguments lacks a"),
-    ],
-)
-def test_what_cannot_be_configured(control_plane: list[dict[str, Any]], workers: list[dict[str, Any]], words: str) -> None:
-    (problem,) = pool_problems(control_plane, workers)
-    assert words in problem
 
 
 def test_a_running_cluster_gets_what_it_lacks_and_loses_arguments_that_are_gone() -> None:

@@ -24,9 +24,7 @@ def context(count: int, **settings: Any) -> Context:
         ("route53", "layer3", 201, "failed"),
         ("route53", "vlan", 133, "passed"),
         ("route53", "vlan", 134, "failed"),
-        ("rfc2136", "layer3", 50, "passed"),
         ("rfc2136", "layer3", 51, "warning"),
-        ("octodns", "layer3", 500, "passed"),
     ],
 )
 def test_a_record_with_more_values_than_the_provider_accepts_is_refused(provider: str, network: str, count: int, verdict: str) -> None:

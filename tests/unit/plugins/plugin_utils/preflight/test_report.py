@@ -58,13 +58,6 @@ def test_checks_that_have_nothing_to_check_are_in_the_same_line() -> None:
     ]
 
 
-def test_verbose_every_check_has_a_line() -> None:
-    lines = screen_lines(REPORT, verbose=True)
-    assert sum(line.startswith("passed") for line in lines) == 38
-    assert not any("with -v" in line for line in lines)
-    assert lines[-2].strip() == "to do:    take the whole pull secret"
-
-
 def test_a_notable_check_is_printed_although_it_passed() -> None:
     notable = {**check("default plans", "passed"), "is_notable": True}
     assert screen_lines({"checks": [check("fine", "passed"), notable], "summary": "2 passed"}) == [
@@ -72,9 +65,3 @@ def test_a_notable_check_is_printed_although_it_passed() -> None:
         "passed   default plans  found of default plans",
         "2 passed",
     ]
-
-
-def test_the_plan_says_what_the_summary_does() -> None:
-    fine = {"checks": [check("fine", "passed")], "summary": "1 passed", "plan": {"lines": []}}
-    assert screen_lines({**fine, "failed": 0}) == ["1 check passed (all of them with -v)"]
-    assert screen_lines({**fine, "failed": 1})[-1] == "1 passed"

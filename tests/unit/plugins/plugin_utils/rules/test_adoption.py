@@ -44,18 +44,6 @@ def test_a_cluster_that_cannot_be_adopted_is_refused(running: Any, machines: Any
     assert bool(found) == bool(problem)
 
 
-def test_every_node_is_listed_with_whether_it_is_managed() -> None:
-    nodes = [{"name": f"{name}.{CLUSTER}", "control_plane": name == "m"} for name in ("m", "worker-0", "worker-1", "elsewhere")]
-    devices = [device("m"), device("worker-0", TAG), device("worker-1")]
-    workers = [{"hostname": f"{name}.{CLUSTER}"} for name in ("worker-0", "worker-1", "worker-9")]
-    text = "\n".join(adoption_lines(RUNNING, nodes, {"workers": workers}, devices, CLUSTER))
-    assert "id-m, without the ownership tag, not managed" in text
-    assert "id-worker-0, managed" in text
-    assert f"elsewhere.{CLUSTER}  worker         no device of this project, not managed" in text
-    assert f"To be added:  worker-9.{CLUSTER}, with scale.yml" in text
-    assert f"Problem:      worker-1.{CLUSTER} are nodes already" in text
-
-
 def test_a_node_is_on_the_device_that_it_records_whatever_its_name() -> None:
     """As cloud-provider-equinix-metal records it: names of nodes and devices differ in clusters that were installed in another way."""
     node = {"name": f"worker-1.{CLUSTER}", "control_plane": False, "device_id": "id-box"}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.awx import templates as awx_templates
 
 KNOWN = [
@@ -57,8 +56,3 @@ def test_notifications_and_variables_are_added() -> None:
     desired = {"extra_vars": {"b": 3}, "notification_templates_error": ["failed jobs"]}
     assert merged(desired, existing) == {"extra_vars": {"a": 1, "b": 3}, "notification_templates_error": ["9", "failed jobs"]}
     assert merged({"extra_vars": {"b": 2}}, existing) == {}
-
-
-def test_malformed_variables() -> None:
-    with pytest.raises(CollectionError, match="variables of the job template status are not YAML"):
-        merged({}, {"extra_vars": "a: b: c"})

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.filter import machines as machines_filter
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import (
     COMMAND_LINE,
@@ -21,7 +20,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files
     boot_urls,
     bootstrap_pointer,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import ORDER_OPTIONS, device_orders
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.machines.orders import device_orders
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot_files import (
     contents,
     files,
@@ -29,8 +28,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.boot
     server_port,
     unsigned,
 )
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.ignition import bootstrap_ign as bootstrap_ignition
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.provision import lines as device_report
 
 RENDERED = json.loads((Path(__file__).parent / "cluster_files.json").read_text(encoding="utf-8"))
 
@@ -93,16 +90,10 @@ BOOT = {"architecture": "x86_64", "ignition_platform": "packet", "url": "http://
     [
         ("workers", WORKERS, BOOT),
         ("object storage", WORKERS, {**BOOT, "signed": SIGNED}),
-        ("ipv6", WORKERS[3:], {**BOOT, "architecture": "aarch64", "url": "http://[2001:db8::1]:8080"}),
     ],
 )
 def test_order_bodies_are_those_of_before(case: str, desired: list[dict[str, Any]], boot: dict[str, Any]) -> None:
     assert device_orders(desired, {"userdata": '{"w": 1}'}, role="worker", boot=boot) == RENDERED["provision"][case]
-
-
-def test_without_ignition_files_orders_have_no_userdata_and_a_termination_time_may_be_removed() -> None:
-    (order,) = device_orders(WORKERS[3:], {"userdata": "", "termination_time": ""}, role="bootstrap")
-    assert order == {"hostname": "worker-3.demo.metal.test", "plan": "x", "tags": ["openshift-role=bootstrap"], "termination_time": ""}
 
 
 def test_machines_in_a_vlan_know_it_by_their_tags() -> None:
@@ -123,21 +114,6 @@ def test_machines_in_a_vlan_know_it_by_their_tags() -> None:
     (order,) = device_orders([machine("one", vlan_address="192.168.40.21")], role="worker", boot={**boot, "vlan": {}})
     assert order["tags"] == ["openshift-role=worker"]
     assert "vlan_address" not in order
-
-
-def test_every_device_option_of_a_host_is_ordered_also_for_a_load_balancer() -> None:
-    own = {name: f"{name} of the host" for name in (*machines_filter.FURTHER, "plan", "metro")}
-    (order,) = device_orders(
-        [machine("lb", role="load-balancer", **own)], {"operating_system": "ubuntu_24_04", "userdata": "#cloud-config"}
-    )
-    assert order == {
-        **own,
-        "hostname": "lb.demo.metal.test",
-        "tags": [],
-        "operating_system": "ubuntu_24_04",
-        "userdata": "#cloud-config",
-    }
-    assert {*machines_filter.FURTHER, *machines_filter.TEXTS} <= ORDER_OPTIONS
 
 
 DEFAULTS: dict[str, Any] = {
@@ -174,39 +150,29 @@ STREAM = {
         for architecture in ("x86_64", "aarch64")
     }
 }
-PROGRAMS = [
-    {"name": name, "script": f"#!/bin/sh\necho {name}\n", "unit": f"[Unit]\nDescription={name}\n"} for name in ("choose-disk", "wipe-disks")
-]
-MIRROR = {**SETTINGS, "image_mirror_url": "http://mirror.test/images", "kernel_arguments": ["rd.neednet=1", "a=b"]}
+PROGRAMS = [{"name": "choose-disk", "script": "#!/bin/sh\necho choose-disk\n", "unit": "[Unit]\nDescription=choose-disk\n"}]
 
 
 @pytest.mark.parametrize(
-    ("case", "desired", "defaults", "programs", "settings", "signed", "secrets"),
+    ("case", "desired", "signed", "secrets"),
     [
-        ("controller", [machine("control-plane-0"), *WORKERS[:3]], DEFAULTS, PROGRAMS[:1], SETTINGS, None, ("B" * 64, "CA\n")),
-        ("mirror", WORKERS[1:2], {**DEFAULTS, "consoles": ["ttyS0"]}, PROGRAMS, MIRROR, None, ("B" * 64, "CA\n")),
-        ("object storage", WORKERS[:3], DEFAULTS, PROGRAMS[:1], SETTINGS, SIGNED, ("", "")),
+        ("controller", [machine("control-plane-0"), *WORKERS[:3]], None, ("B" * 64, "CA\n")),
+        ("object storage", WORKERS[:3], SIGNED, ("", "")),
     ],
 )
-def test_boot_files_are_those_of_before(  # noqa: PLR0917 - a case
-    case: str,
-    desired: list[dict[str, Any]],
-    defaults: dict[str, Any],
-    programs: list[dict[str, str]],
-    settings: dict[str, Any],
-    signed: dict[str, dict[str, str]] | None,
-    secrets: tuple[str, str],
+def test_boot_files_are_those_of_before(
+    case: str, desired: list[dict[str, Any]], signed: dict[str, dict[str, str]] | None, secrets: tuple[str, str]
 ) -> None:
     rendered = RENDERED["boot_files"][case]
-    profiles = boot_profiles(desired, defaults)
+    profiles = boot_profiles(desired, DEFAULTS)
     names = [f"{profile['boot_profile']}{end}" for profile in profiles for end in (".ipxe", "-live.ign")] + ["bootstrap.ign"]
     urls = boot_urls(names, "http://203.0.113.1:8080", "https://203.0.113.1:8443/bootstrap.ign", signed)
     architectures = [profile["architecture"] for profile in profiles]
 
     assert names == rendered["names"]
     assert urls == rendered["urls"]
-    assert live_images(STREAM, architectures, settings["image_mirror_url"], "none") == rendered["images"]
-    assert boot_contents(profiles, STREAM, urls, programs, settings) == rendered["contents"]
+    assert live_images(STREAM, architectures, SETTINGS["image_mirror_url"], "none") == rendered["images"]
+    assert boot_contents(profiles, STREAM, urls, PROGRAMS, SETTINGS) == rendered["contents"]
     assert json.dumps(bootstrap_pointer('{"b": 1}\n', urls["bootstrap.ign"], *secrets)) == json.dumps(rendered["pointer"])
 
 
@@ -236,7 +202,7 @@ def test_which_files_are_published(settings: dict[str, Any], names: list[str]) -
     assert published["urls"][names[0]] == "http://203.0.113.1:8080/x86_64-live.ign"
     assert published["urls"].get("bootstrap.ign", PLACE["bootstrap_url"]) == PLACE["bootstrap_url"]
     pointers = {"worker": POINTER, "bootstrap": POINTER}
-    rendered = contents(published, STREAM, PROGRAMS[:1], {**METAL, **settings}, pointers)
+    rendered = contents(published, STREAM, PROGRAMS, {**METAL, **settings}, pointers)
     assert sorted(rendered) == sorted(name for name in names if name != "bootstrap.ign")
 
 
@@ -258,7 +224,6 @@ def test_only_addresses_that_a_device_can_use_are_kept() -> None:
 
 
 METAL: dict[str, Any] = {**SETTINGS, "ignition_platform": "metal", "metadata_url": ""}
-REPORTER = {"name": "report", "script": "#!/bin/sh\n", "unit": "[Unit]\nDescription=report\n"}
 POINTER = {"ignition": {"version": "3.2.0", "config": {"merge": [{"source": "https://api-int.demo.metal.test:22623/config/worker"}]}}}
 
 
@@ -275,7 +240,7 @@ def contents_on_metal(machines: list[dict[str, Any]], **settings: Any) -> dict[s
     names = [f"{each}-live.ign" for each in (*(p["boot_profile"] for p in profiles), *(m["hostname"] for m in machines))]
     urls = boot_urls(names, "http://203.0.113.1:8080", "")
     pointers = {"worker": json.dumps(POINTER), "bootstrap": ""}
-    return boot_contents(profiles, STREAM, urls, PROGRAMS[:1], {**METAL, **settings}, machines, pointers)
+    return boot_contents(profiles, STREAM, urls, PROGRAMS, {**METAL, **settings}, machines, pointers)
 
 
 def test_on_metal_the_live_config_of_a_machine_has_its_final_config() -> None:
@@ -294,25 +259,6 @@ def test_on_metal_the_live_config_of_a_machine_has_its_final_config() -> None:
         assert files_of(final) == {"/etc/hostname": (0o644, f"{host}\n")}
         assert final["storage"]["files"][0]["overwrite"] is True
         assert "systemd" not in final, "without a metadata service nothing is reported"
-
-
-def test_a_pointer_may_have_become_a_dictionary() -> None:
-    """Ansible before 2.19 makes one of a text of JSON that was a variable."""
-    desired = [machine("worker-0")]
-    profiles = boot_profiles(desired, DEFAULTS)
-    urls = dict.fromkeys(("x86_64-live.ign", "worker-0.demo.metal.test-live.ign"), "http://a.test/b")
-    text, parsed = (boot_contents(profiles, STREAM, urls, [], METAL, desired, {"worker": each}) for each in (json.dumps(POINTER), POINTER))
-    assert text == parsed
-
-
-def test_with_a_metadata_service_the_installed_system_reports_its_first_boot() -> None:
-    contents = contents_on_metal([machine("worker-0")], metadata_url="http://metadata.test/metadata", reporter=REPORTER)
-    live = json.loads(contents["worker-0.demo.metal.test-live.ign"])
-    final = json.loads(files_of(live)[FINAL_CONFIG][1])
-    files = files_of(final)
-    assert files["/etc/report.url"] == (0o644, "http://metadata.test/metadata\n")
-    assert files["/usr/local/bin/report"] == (0o755, REPORTER["script"])
-    assert final["systemd"]["units"] == [{"name": "report.service", "enabled": True, "contents": REPORTER["unit"]}]
 
 
 @pytest.mark.parametrize(
@@ -341,19 +287,10 @@ def test_the_live_system_sets_the_hardware_clock_by_the_time_servers() -> None:
     assert "/etc/chrony.conf" not in files_of(json.loads(contents_on_metal([machine("worker-0")])["x86_64-live.ign"]))
 
 
-def test_the_bootstrap_device_has_the_time_servers_of_the_nodes() -> None:
-    installer = {"storage": {"files": [{"path": "/etc/chrony.conf", "mode": 420}, {"path": "/etc/other"}]}}
-    made = json.loads(bootstrap_ignition(json.dumps(installer), {"time_servers": ["ntp1.example.com"]}))
-    other, chrony = made["storage"]["files"]
-    assert (other["path"], chrony["path"], chrony["overwrite"]) == ("/etc/other", "/etc/chrony.conf", True)
-    assert b64decode(chrony["contents"]["source"].partition("base64,")[2]).startswith(b"server ntp1.example.com iburst\n")
-    assert bootstrap_ignition("{}", {"time_servers": []}) == "{}"
-
-
 def test_a_command_line_that_the_kernel_would_cut_off_is_refused() -> None:
     def contents(length: int) -> dict[str, str]:
         url = f"https://s3.test/x86_64-live.ign?X-Amz-Signature={'a' * length}"
-        return boot_contents([DEFAULTS], STREAM, {"x86_64-live.ign": url}, PROGRAMS[:1], SETTINGS)
+        return boot_contents([DEFAULTS], STREAM, {"x86_64-live.ign": url}, PROGRAMS, SETTINGS)
 
     (kernel,) = (line for line in contents(0)["x86_64.ipxe"].splitlines() if line.startswith("kernel "))
     free = COMMAND_LINE - len(kernel.split(maxsplit=2)[2])
@@ -361,26 +298,6 @@ def test_a_command_line_that_the_kernel_would_cut_off_is_refused() -> None:
     with pytest.raises(CollectionError, match=r"for https://s3.test/x86_64-live.ign has 2048 characters") as problem:
         contents(free + 1)
     assert "X-Amz-Signature" not in str(problem.value)
-
-
-def test_on_metal_a_bootstrap_that_is_to_be_ordered_needs_its_pointer() -> None:
-    with pytest.raises(KeyError, match="bootstrap"):
-        contents_on_metal([machine("bootstrap", role="bootstrap")])
-
-
-def test_without_machines_the_defaults_are_the_only_profile() -> None:
-    assert boot_profiles([], DEFAULTS) == [DEFAULTS]
-
-
-def test_the_report_has_a_line_for_each_device_that_is_not_as_it_was() -> None:
-    outcomes: dict[str, dict[str, Any]] = {
-        "a": {"action": "created", "error": None, "status": "active", "replacements": []},
-        "b": {"action": "none", "error": None, "status": "active", "replacements": []},
-        "c": {"action": "created", "error": None, "status": "active", "replacements": ["x", "y"]},
-        "d": {"action": "none", "error": "no capacity", "status": "failed", "replacements": []},
-    }
-    assert device_report(outcomes) == ["a: created", "c: created, after 2 failed", "d: failed, no capacity"], "b is as it was"
-    assert device_report(outcomes, check_mode=True)[0] == "a: would be created"
 
 
 def test_the_ports_of_the_server_follow_from_the_cluster() -> None:

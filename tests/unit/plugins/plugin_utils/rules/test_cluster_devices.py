@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records, zone_lines
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import removal_plan as bootstrap_removal
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import state as cluster_state
 
@@ -75,14 +75,12 @@ def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
         ("bootstrap serves", DEVICES, {}),
         ("bootstrap over", DEVICES, {"bootstrap_complete": True, "workers": NAMES}),
         ("balanced", [*DEVICES, BALANCER], {"balanced": True}),
-        ("no workers", DEVICES[3:6], {"bootstrap_complete": True}),
         ("workers to come", DEVICES[3:6], {"bootstrap_complete": True, "workers": ["worker-0"]}),
         (
             "some leave",
             DEVICES,
             {"bootstrap_complete": True, "machines": NAMES[1:6], "removed": [f"gone.{CLUSTER}", f"worker-0.{CLUSTER}", "a.b"]},
         ),
-        ("nothing", [], {"removed": [f"a.{CLUSTER}"]}),
     ],
 )
 def test_dns_records_are_those_of_before(case: str, devices: list[dict[str, Any]], choices: dict[str, Any]) -> None:
@@ -147,21 +145,12 @@ def test_absent_records_are_all_that_a_cluster_may_have() -> None:
     }
 
 
-def test_zone_lines_list_addresses_and_host_names_to_delete() -> None:
-    records = cluster_dns_records(DEVICES[3:4], CLUSTER, bootstrap_complete=True, removed=[f"gone.{CLUSTER}"])
-    assert zone_lines(records, CLUSTER, 60) == [
-        *(f"{name}.{CLUSTER}. 60 IN A 192.0.2.13" for name in ("api", "api-int", "*.apps", "nodes", "control-plane-0")),
-        f"; delete gone.{CLUSTER}.",
-    ]
-
-
 WORKERS = [{"inventory_hostname": f"worker-{number}", "hostname": f"worker-{number}.{CLUSTER}"} for number in range(3)]
 OPERATION = "bootstrap-becomes-worker"
 
 
-@pytest.mark.parametrize("becomes", ["worker-2", f"worker-2.{CLUSTER}"])
-def test_the_bootstrap_device_becomes_the_chosen_worker(becomes: str) -> None:
-    plan = bootstrap_removal(DEVICES, WORKERS, becomes, OPERATION)
+def test_the_bootstrap_device_becomes_the_chosen_worker() -> None:
+    plan = bootstrap_removal(DEVICES, WORKERS, "worker-2", OPERATION)
     assert plan == {"worker": WORKERS[2], "obstacle": "", "reused": [DEVICES[2]], "deleted": [], "reinstalling": []}
 
 

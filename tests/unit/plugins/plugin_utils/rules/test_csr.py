@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from ansible.errors import AnsibleFilterError
-
-from ansible_collections.equinix_metal.openshift.plugins.filter.rule import rule
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.csr import SHOWN
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.csr import lines as csr_report
 
@@ -35,11 +31,6 @@ def test_what_needs_attention_is_told_and_who_has_joined() -> None:
     ]
 
 
-@pytest.mark.parametrize("result", [{}, {"skipped": True}, {"failed": True, "msg": "no API"}])
-def test_what_has_not_answered_counts_as_nothing(result: dict[str, Any]) -> None:
-    assert csr_report(result, ["a", "b", "c"]) == ["0 of 3 machines have joined"]
-
-
 def test_thousands_and_forged_names_are_some_short_lines() -> None:
     evil = entry("csr-\x1b[2K\nALARM   ok \u202e", "x" * 200_000)
     lines = csr_report({"refused": [evil] * 3000, "alarms": [{"node": str(number), "message": "y" * 9000} for number in range(99)]}, ["a"])
@@ -54,8 +45,3 @@ def test_csrs_of_machines_are_printed_before_thousands_of_others() -> None:
     foreign = [{**entry(f"csr-{number}"), "node": "stranger"} for number in range(3000)]
     lines = csr_report({"refused": [*foreign, entry("csr-ours")]}, ["worker-0"])
     assert lines[0].startswith("REFUSED   csr-ours")
-
-
-def test_what_is_no_result_is_an_error() -> None:
-    with pytest.raises(AnsibleFilterError, match=r"csr\.lines"):
-        rule({"refused": [{}]}, "csr.lines", ["a"])

@@ -31,17 +31,6 @@ def test_a_missing_file_names_both_ways() -> None:
     assert "Set openshift_trust_bundle to the path of an existing file, or to the text itself" in str(problem.value)
 
 
-def test_a_missing_file_is_its_path_where_that_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "there").write_text("text", encoding="utf-8")
-    assert file_text("/run/no/ca.pem", "x", strict=False) == "/run/no/ca.pem"
-    assert file_text(str(tmp_path / "there"), "x", strict=False) == "text"
-
-
-@pytest.mark.parametrize("value", [None, 3, ["x"]])
-def test_other_types_are_for_their_own_checks(value: object) -> None:
-    assert file_text(value, "x") == value
-
-
 def test_a_manifest_can_be_a_text() -> None:
     found = manifests([GOOD, '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}}'])
     assert [each["name"] for each in found] == ["manifest-01.yml", "manifest-02.yml"]

@@ -133,12 +133,6 @@ def test_addresses_of_serial_consoles(template: str, host: str, port: int, line:
     assert line in found["contents"]["consoles.txt"]
 
 
-def test_a_service_without_consoles_over_ssh() -> None:
-    found = failure_contents({**COLLECTED, "console_host": ""})
-    assert found["consoles"] == []
-    assert found["contents"]["consoles.txt"] == ""
-
-
 @pytest.mark.parametrize(
     ("changes", "missing"),
     [
@@ -153,21 +147,6 @@ def test_a_service_without_consoles_over_ssh() -> None:
 )
 def test_collectors_without_an_answer_are_named(changes: dict[str, Any], missing: list[str]) -> None:
     assert failure_contents({**COLLECTED, **changes})["missing"] == missing
-
-
-def test_why_there_is_no_answer_is_kept() -> None:
-    found = contents(devices={"failed": True, "msg": "503"}, logs={"rc": 1, "stderr": "no route"})
-    assert found["devices.json"] == {"msg": "503"}
-    assert found["certificate-requests.json"] == {"not_judged": "the devices of the cluster are not known: 503"}
-    assert found["gather-bootstrap.json"] == {"rc": 1, "stderr": "no route"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [({"hostnames": []}, "this play lets no machine join"), ({"verdicts": {"skipped": True}}, "there is no cluster to ask yet")],
-)
-def test_the_reason_for_missing_verdicts_is_reported(changes: dict[str, Any], reason: str) -> None:
-    assert contents(**changes)["certificate-requests.json"]["not_judged"].startswith(reason)
 
 
 @pytest.mark.parametrize("name", COLLECTED)
@@ -217,8 +196,3 @@ def test_a_pull_secret_is_read_where_it_is_a_path(form: str, tmp_path: Path) -> 
     found = secrets({"openshift_pull_secret": given}, [])
     assert given in found
     assert ("of-the-file" in found) == (form == "path")
-
-
-@pytest.mark.parametrize("malformed", [None, "text", ["list"], 7])
-def test_malformed_variables_have_no_further_secrets(malformed: Any) -> None:
-    assert "further" in secrets(dict.fromkeys(secret_variables([]), malformed), ["further"])

@@ -78,11 +78,6 @@ def test_whether_an_installation_can_begin(hours: int, problem: str) -> None:
     assert found["problem"] == problem
 
 
-def test_every_certificate_of_a_bundle_is_read() -> None:
-    text = config(entry("/opt/openshift/tls/some-ca-bundle.crt", pem(NOON, 3650 * DAY) + pem(NOON, DAY)))
-    assert ignition_lifetime(text)["ends"] == int((NOON + DAY).timestamp())
-
-
 def test_a_trust_bundle_of_the_user_is_ignored() -> None:
     text = config(
         entry("/opt/openshift/tls/root-ca.crt", pem(NOON, DAY)),

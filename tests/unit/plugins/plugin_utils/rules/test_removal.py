@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.rule import rule
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.removal import plan as removal_plan
 
 MASTERS = [f"master-{number}" for number in range(3)]
@@ -140,12 +138,6 @@ def test_a_worker_that_is_to_be_created_counts_before_it_has_joined() -> None:
     for nodes in (ALL, without("worker-1"), changed("worker-1", ready=False)):
         assert plan(found, "worker-0", "worker-1", nodes=nodes, least_workers=2, joining=True)["blockers"] == []
     assert plan(found, "worker-0", "worker-1", nodes=without("worker-1"), least_workers=2)["blockers"]
-
-
-@pytest.mark.parametrize("found", ["worker-0", [{"hostname": "worker-0"}], 3])
-def test_something_else_is_an_error_that_says_what_is_needed(found: Any) -> None:
-    with pytest.raises(AnsibleFilterError, match=r"removal\.plan: the input"):
-        rule(found, "removal.plan", {"control_plane": [], "workers": [{"hostname": "worker-1"}]}, cluster="demo")
 
 
 def test_only_replaced_workers_are_removed() -> None:

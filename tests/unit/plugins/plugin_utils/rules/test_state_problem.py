@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleFilterError
 
-from ansible_collections.equinix_metal.openshift.plugins.filter.rule import rule
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.removal import state_problem
 
 FOLDER = "/clusters/demo.metal.test"
@@ -72,9 +70,3 @@ def test_networks_belong_to_the_install_that_was_begun_in_the_folder() -> None:
 @pytest.mark.parametrize("infra_id", ["", "demo-bbbbb"])
 def test_devices_do_not_belong_to_an_install_that_was_only_begun(infra_id: str) -> None:
     assert "master-0 (infra id demo-aaaaa" in state_problem(cluster(device(), more=2), infra_id, FOLDER, begun=True)
-
-
-@pytest.mark.parametrize("malformed", [None, [], "x", {}])
-def test_what_is_no_cluster_is_an_error(malformed: Any) -> None:
-    with pytest.raises(AnsibleFilterError):
-        rule(malformed, "removal.state_problem", "", FOLDER)

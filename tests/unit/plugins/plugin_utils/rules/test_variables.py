@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import or_environment, problems, with_removed_options
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import problems
 
 
 @pytest.mark.parametrize(
@@ -32,24 +31,6 @@ def test_names_that_are_gone_are_refused_with_what_to_do() -> None:
         "openshift_fips is gone: set fips in openshift_install_config",
         "power_min_age is gone: set openshift_stop_min_age",
     ]
-
-
-def test_patterns_match_variables_and_former_options() -> None:
-    patterns = with_removed_options("^openshift_.+")
-    assert [name for name in ("openshift_fips", "power_min_age", "cluster_name") if any(re.search(each, name) for each in patterns)] == [
-        "openshift_fips",
-        "power_min_age",
-    ]
-
-
-def test_an_empty_value_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    assert or_environment("", "metal_api_token") == ""
-    monkeypatch.setenv("PACKET_TOKEN", "last")
-    assert or_environment("", "metal_api_token") == "last"
-    monkeypatch.setenv("METAL_AUTH_TOKEN", "first")
-    assert (or_environment("", "metal_api_token"), or_environment("given", "metal_api_token")) == ("first", "given")
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,11 @@ CLAIM = {"kind": "PersistentVolumeClaim", "metadata": {"name": "image-registry-s
     ("choice", "current", "kinds"),
     [
         ("removed", [REMOVED], []),
-        ("removed", [EMPTYDIR], ["Config"]),
-        ("emptydir", [REMOVED], ["Config"]),
         ("emptydir", [EMPTYDIR], []),
         ("emptydir", [PVC, CLAIM], ["Config"]),
         ("pvc", [REMOVED], ["PersistentVolumeClaim", "Config"]),
         ("pvc", [REMOVED, CLAIM], ["Config"]),
         ("pvc", [PVC, CLAIM], []),
-        ("pvc", [], ["PersistentVolumeClaim", "Config"]),
     ],
 )
 def test_only_what_differs_is_written(choice: str, current: list[dict[str, Any]], kinds: list[str]) -> None:
@@ -40,9 +37,3 @@ def test_only_what_differs_is_written(choice: str, current: list[dict[str, Any]]
 def test_only_one_storage_remains() -> None:
     (changed,) = registry_changes("emptydir", [PVC], "100Gi")
     assert changed["spec"]["storage"] == {"emptyDir": {}, "pvc": None}
-
-
-def test_the_claim_has_size_and_class() -> None:
-    claim = registry_changes("pvc", [], "5Gi", "lvms-vg1")[0]["spec"]
-    assert claim == {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, "storageClassName": "lvms-vg1"}
-    assert "storageClassName" not in registry_changes("pvc", [], "5Gi")[0]["spec"]

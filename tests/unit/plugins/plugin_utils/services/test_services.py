@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import lvm_cluster
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import (
-    malformed_addresses,
     metallb_changes,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.olm import operator_subscription
@@ -25,7 +24,6 @@ def subscription(namespace: str, package: str, **status: Any) -> dict[str, Any]:
         ("metallb", "4.20.3", "metallb-system", "stable"),
         ("lvms", "4.19.12", "openshift-storage", "stable-4.19"),
         ("lvms", "4.20.0-rc.1", "openshift-lvm-storage", "stable-4.20"),
-        ("lvms", "4.21.0", "openshift-lvm-storage", "stable-4.21"),
     ],
 )
 def test_the_channel_is_that_of_the_clusters_version(service: str, version: str, namespace: str, channel: str) -> None:
@@ -78,12 +76,6 @@ def test_each_node_has_a_peer_for_each_router_with_its_own_address() -> None:
     assert changes["absent"] == []
 
 
-def test_addresses_of_a_block_are_added() -> None:
-    found = {"nodes": [], "neighbors": {}, "reservations": [{"network": "203.0.113.4", "cidr": 30}]}
-    (pool, _advertisement) = metallb_changes(["198.51.100.8/29"], "ns", found)["present"]
-    assert pool["spec"]["addresses"] == ["198.51.100.8/29", "203.0.113.4/30"]
-
-
 @pytest.mark.parametrize("state", ["pending", "denied"])
 def test_a_block_without_addresses_is_refused(state: str) -> None:
     """An address pool of None/27 announces nothing."""
@@ -102,23 +94,6 @@ def test_only_our_peers_of_nodes_that_are_gone_are_deleted() -> None:
 def test_peers_read_the_password_from_the_secret() -> None:
     changes = metallb_changes([], "ns", {"nodes": [node("a")], "neighbors": {"a": [{**NEIGHBOR, "md5_enabled": True}]}})
     assert changes["present"][2]["spec"]["passwordSecret"] == {"name": "equinix-metal", "namespace": "ns"}
-
-
-@pytest.mark.parametrize(
-    ("address", "accepted"),
-    [
-        ("198.51.100.8/29", True),
-        ("198.51.100.1-198.51.100.4", True),
-        ("2001:db8::/124", True),
-        ("198.51.100.8", False),
-        ("198.51.100.9/29", False),
-        ("198.51.100.4-198.51.100.1", False),
-        ("198.51.100.1-2001:db8::1", False),
-        ("a-b-c", False),
-    ],
-)
-def test_addresses_are_networks_or_ranges(address: str, *, accepted: bool) -> None:
-    assert malformed_addresses([address]) == ([] if accepted else [address])
 
 
 def test_disks_are_those_of_the_paths_or_all_empty_ones() -> None:

@@ -14,7 +14,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.v
     address_in,
     cluster_gateway,
     cluster_vlan,
-    gateway_subnet,
 )
 
 VLAN = {"id": "5f1d3910-2059-4737-8e7d-d4907cfbf27f", "vxlan": 1000}
@@ -53,15 +52,6 @@ def test_the_gateway_of_the_cluster_is_of_its_kind_and_the_oldest() -> None:
 def test_subnet_and_default_gateway(mode: str, given: str, subnet: str, expected: tuple[str, str]) -> None:
     found = cluster_vlan([VLAN], [gateway("198.51.100.1/27")], mode=mode, gateway=given, subnet=subnet)
     assert found == {**VLAN, "subnet": expected[0], "gateway": expected[1]}
-
-
-def test_without_a_vlan_there_is_nothing_to_use() -> None:
-    assert cluster_vlan([], [], mode="layer2", gateway="public", subnet="") == {}
-
-
-def test_a_gateway_without_an_address_has_no_subnet_yet() -> None:
-    assert gateway_subnet({"gateway_address": None}) is None
-    assert str(gateway_subnet(gateway("198.51.100.33/27"))) == "198.51.100.32/27"
 
 
 def test_an_address_may_be_its_number_in_the_subnet() -> None:

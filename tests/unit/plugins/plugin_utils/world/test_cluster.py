@@ -83,21 +83,6 @@ def test_a_machine_whose_replacement_is_not_complete_is_of_the_control_plane(tmp
     assert found["control_plane"] == ["master-0.demo", "master-1.demo", "master-2.demo"]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        Reply(404, data={"kind": "Status", "code": 404}),
-        Reply(data={"kind": "ClusterVersion"}),
-        Reply(data={"kind": "ClusterVersion", "spec": None}),
-    ],
-    ids=["no ClusterVersion", "no spec", "null spec"],
-)
-def test_without_a_cluster_id_none_is_returned(reply: Reply, tmp_path: Path) -> None:
-    with serving(reply, Reply(data={"kind": "Etcd"}), Reply(data=NODES)) as service:
-        write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))
-        assert cluster.collect(wanted(tmp_path))["kubeconfig"]["cluster_id"] == ""
-
-
 def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> None:
     with serving(Reply(401, data={"kind": "Status", "message": "Unauthorized"})) as service:
         write_kubeconfig(tmp_path, service.url.removesuffix("/metal/v1"))

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible import constants
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import controller, mirror
 
@@ -63,33 +61,11 @@ def test_the_cluster_s_own_server_is_recognized_by_its_id(serving: tuple[Path, i
     assert controller.collect(wanted(tmp_path / "new", port))["publish"]["own"] is False
 
 
-def test_a_server_of_another_protocol_is_not_the_cluster_s_own(tmp_path: Path) -> None:
-    def greet(server: socket.socket) -> None:
-        connection, _address = server.accept()
-        with connection:
-            connection.recv(1000)
-            connection.sendall(b"SSH-2.0-somebody\r\n")
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = int(server.getsockname()[1])
-        thread = threading.Thread(target=greet, args=(server,))
-        thread.start()
-        found = controller.collect(wanted(settings_of(tmp_path / "cluster", port, IDENTITY), port))
-        thread.join()
-    assert found["publish"] == {"ports": {str(port): "taken"}, "own": False}
-
-
 @pytest.mark.parametrize("folder", ["~somebody-who-is-not-there/cluster", "/tmp/" + "a" * 300])
 def test_a_path_that_cannot_be_a_folder_is_reported(folder: str) -> None:
     found = controller.collect(wanted(folder))["controller"]
     assert folder in found["msg"]
     assert mirror.collect({"installer": folder, "installer_timeout": 5})["installer"]["msg"]
-
-
-@pytest.mark.parametrize("address", ["a" * 64, ".."])
-def test_an_invalid_address_is_reported(address: str, tmp_path: Path) -> None:
-    (state,) = controller.collect(wanted(tmp_path, publish_bind_address=address))["publish"]["ports"].values()
-    assert state not in ("free", "taken")
 
 
 def test_the_libraries_are_those_of_the_python_that_runs_modules(tmp_path: Path) -> None:
@@ -107,15 +83,6 @@ def test_all_libraries_that_every_cluster_needs_are_checked() -> None:
     needed = {re.split(r"[<>=]", line)[0] for line in lines if line and not line.startswith("#")} - {"octodns", "boto3", "botocore"}
     distributions = packages_distributions()
     assert needed <= {name for library in controller.LIBRARIES for name in distributions[library]}
-
-
-@pytest.mark.parametrize("wanted", ["auto", "auto_silent", "auto_legacy"])
-def test_an_unset_interpreter_is_the_one_that_ansible_finds(wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The newest one that this version of ansible-core looks for.
-    newest = tmp_path / constants.config.get_config_value("INTERPRETER_PYTHON_FALLBACK")[0]
-    newest.symlink_to(sys.executable)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert controller.read_python(wanted)["interpreter"] == str(newest)
 
 
 def test_an_interpreter_that_cannot_be_run_says_so(tmp_path: Path) -> None:

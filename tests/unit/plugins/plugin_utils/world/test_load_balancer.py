@@ -32,9 +32,8 @@ DEVICE = {"tags": ["openshift-role=load-balancer"], "addresses": {"public_ipv4":
             {"resolver": {"names": {"api.demo.metal.test": ["192.0.2.7"], "api-int.demo.metal.test": ["192.0.2.7"]}}},
             {"192.0.2.7": [6443, 22623]},
         ),
-        ({"load_balancer": "dns"}, {}, {}),
     ],
-    ids=["own device", "external", "records by hand", "none"],
+    ids=["own device", "external", "records by hand"],
 )
 def test_ports_that_are_connected_to(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], readings: dict[str, Any], expected: dict[str, list[int]]

@@ -76,14 +76,6 @@ def service(authority: CertificateAuthority, request: pytest.FixtureRequest) -> 
         thread.join(10)
 
 
-def test_metal_asks_nothing(tmp_path: Path) -> None:
-    assert metadata.collect(settings(free_port(), ignition_platform="metal")) == {}
-
-
-def test_a_name_that_does_not_resolve_has_no_addresses(tmp_path: Path) -> None:
-    assert read(tmp_path, {}, 443) == {"metadata": {"addresses": [], "resolver": ADDRESS, "problems": {}}}
-
-
 def test_a_server_that_refuses_connections_is_a_problem(tmp_path: Path) -> None:
     reading = read(tmp_path, {NAME: ADDRESS}, free_port())["metadata"]
     assert reading["addresses"] == [ADDRESS]

@@ -7,14 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from metal_api.resources import NAMES
 from tests.ansible_doc import documentation_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,31 +136,6 @@ def test_the_metal_api_says_nothing_of_the_sandbox() -> None:
         if words.search(line)
     ]
     assert lines == []
-
-
-def server_imports() -> dict[str, set[str]]:
-    """Return each module of the Metal API and of the sandbox with those of both that it imports, for types too."""
-    paths = {dotted(path).removesuffix(".__init__"): path for path in [*SANDBOX, *METAL_API]}
-    # Of `from package import name` the name may be a module, or something in it.
-    found = {
-        name: {each if each in paths else each.rpartition(".")[0] for each in imports(path, for_types=True)} for name, path in paths.items()
-    }
-    return {name: imported & set(paths) - {name} for name, imported in found.items()}
-
-
-def test_no_module_of_the_servers_imports_itself_through_others() -> None:
-    # Raises CycleError, which names the circle.
-    TopologicalSorter(server_imports()).prepare()
-
-
-def test_resources_of_the_metal_api_import_core_and_those_registered_before_them() -> None:
-    layers = ["core", *(folder(name) for name in NAMES)]
-    assert len(set(layers)) == len(layers)
-    for name, imported in server_imports().items():
-        here = folder(name.removeprefix("metal_api."))
-        if name.startswith("metal_api.") and here in layers:
-            used = {folder(each.removeprefix("metal_api.")) for each in imported if each.startswith("metal_api")}
-            assert used <= set(layers[: layers.index(here) + 1]), name
 
 
 def test_module_utils_are_what_modules_import() -> None:

@@ -43,26 +43,6 @@ def test_the_rules_are_those_of_the_role_that_lets_machines_join() -> None:
     assert {"additional_addresses", "window", "recover_nodes", "deny_refused"} < set(judged("gather", "collect/certificate_requests"))
 
 
-@pytest.mark.parametrize("name", ["install", "scale", "approve"])
-def test_the_machines_are_those_that_the_play_lets_join(name: str) -> None:
-    (block,) = (task for task in read(f"playbooks/{name}.yml")[0]["tasks"] if "rescue" in task)
-    keys = ("ansible.builtin.import_tasks", "ansible.builtin.include_tasks")
-    imported = [task[key] for task in block["block"] for key in keys if key in task]
-    tasks = [*block["block"], *(task for file in imported for task in read(f"playbooks/{file}"))]
-    roles = [task for task in tasks if "ansible.builtin.include_role" in task]
-    let_in = {task["vars"]["csr_approval_machines"] for task in roles if "csr_approval" in task["ansible.builtin.include_role"]["name"]}
-    if name == "scale":
-        # The workers to join are all of the inventory, outside check mode.
-        variables = read("playbooks/vars/machines.yml")
-        assert variables["joining_workers"].replace("join_workers", "desired_workers") == variables["expected_workers"]
-        let_in = {each.replace("joining_workers", "expected_workers") for each in let_in}
-    assert let_in == {"{{ desired_control_plane + expected_workers }}"}
-    (collecting,) = (task for task in read("playbooks/tasks/failure.yml") if task["name"] == "Collect the failure bundle")
-    # The same, but a play that lets no machine join has not loaded them.
-    judged_machines = collecting["block"][0]["vars"]["gather_machines"]
-    assert {judged_machines.replace(" | default([])", "")} == let_in
-
-
 def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], agent: str) -> None:
     """Run tasks of the role gather with its defaults."""
     content = {

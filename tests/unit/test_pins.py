@@ -24,13 +24,6 @@ def pins(path: Path) -> dict[str, str]:
     return found
 
 
-def test_constraints_cover_the_requirements() -> None:
-    locked = pins(REQUIREMENTS / "constraints.txt")
-    for path in sorted(set(REQUIREMENTS.glob("*.txt")) - {RANGES, REQUIREMENTS / "bindep.txt"}):
-        for name, version in pins(path).items():
-            assert locked.get(name) == version, f"{path.name}: {name} is {version}, constraints.txt has {locked.get(name)}: run `make lock`"
-
-
 def test_what_users_install_is_a_range_around_the_tested_version() -> None:
     """An execution environment shares its libraries with other collections."""
     locked = pins(REQUIREMENTS / "constraints.txt")

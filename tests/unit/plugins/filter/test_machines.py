@@ -9,14 +9,7 @@ import pytest
 from ansible.errors import AnsibleError, AnsibleFilterError
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import FilterModule
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.device import device_result
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.machines.set import MACHINE_OPTIONS
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.ingress_controller import INGRESS_LABEL
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import (
-    HOST_DEVICE_OPTIONS,
-    REFUSED_DEVICE_OPTIONS,
-    VARIABLES,
-)
 
 machines = FilterModule().filters()["machines"]
 

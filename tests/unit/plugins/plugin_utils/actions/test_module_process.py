@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import sys
-import tomllib
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +18,6 @@ from ansible.template import Templar
 from ansible_collections.equinix_metal.openshift.plugins.action.metal_device_info import ActionModule
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions import module_process
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.module_process import run_in_fork, run_module
-from sandbox.testing.process import REPOSITORY
 
 PROJECT = "2b70eb8f-fa18-47c0-aba7-222a842362fd"
 TOKEN = "planted-token"
@@ -75,8 +72,6 @@ def test_the_environment_of_the_task_is_the_forks_alone() -> None:
     _code, result = run({"METAL_API_URL": url})
     assert url.removesuffix("/metal/v1").removeprefix("http://127.0.0.1") in result["msg"]
     assert "METAL_API_URL" not in os.environ
-
-
 
 
 def test_a_mistake_in_a_module_is_a_traceback_and_an_exit_code() -> None:
@@ -147,10 +142,3 @@ def test_another_python_and_kept_files_take_the_usual_way(monkeypatch: pytest.Mo
     assert not action()._can_fork({})
     monkeypatch.setattr(constants, "DEFAULT_KEEP_REMOTE_FILES", True)
     assert not action()._can_fork(LOCAL)
-
-
-def test_it_is_used_with_the_versions_of_ansible_core_that_are_tested() -> None:
-    versions = tomllib.loads((REPOSITORY / "tools" / "matrix.toml").read_text(encoding="utf-8"))["versions"]
-    assert {entry["ansible-core"].rpartition(".")[0] for entry in versions} == module_process.KNOWN
-    (pinned,) = re.findall(r"(?m)^ansible-core==(\d+\.\d+)", (REPOSITORY / "requirements" / "constraints.txt").read_text(encoding="utf-8"))
-    assert pinned in module_process.KNOWN

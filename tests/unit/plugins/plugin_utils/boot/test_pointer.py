@@ -143,8 +143,3 @@ def test_the_last_command_of_the_drop_ins_counts(tmp_path: Path) -> None:
     unit = UNIT + "\n# /etc/systemd/system/kubelet.service.d/50-own.conf\n[Service]\nExecStart=\nExecStart=/opt/kubelet --v=4\n"
     assert run(tmp_path, unit, "--node-labels=a=1").returncode == 0
     assert written(tmp_path).splitlines()[2] == "ExecStart=/opt/kubelet --v=4 --node-labels=a=1"
-
-
-def test_a_unit_without_a_command_is_an_error(tmp_path: Path) -> None:
-    done = run(tmp_path, "[Service]\nExecStart=\n", "--node-labels=a=1")
-    assert (done.returncode, done.stderr) == (1, "kubelet.service has no ExecStart\n")

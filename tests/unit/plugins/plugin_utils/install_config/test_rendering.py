@@ -57,15 +57,6 @@ def test_okd_needs_no_pull_secret_and_keeps_one() -> None:
     assert "pullSecret" not in install_config(SETTINGS | {"pull_secret": ""})
 
 
-def test_further_fields_are_added_however_deep() -> None:
-    further = {"bootstrapInPlace": {}, "networking": {"ovnKubernetesConfig": {"ipv4": {"internalJoinSubnet": "100.70.0.0/16"}}}}
-    before = install_config(SETTINGS)
-    assert install_config(SETTINGS, further) == before | {
-        "bootstrapInPlace": {},
-        "networking": before["networking"] | further["networking"],
-    }
-
-
 def test_every_contradiction_is_told_and_no_secret() -> None:
     further = {
         "baseDomain": "other.test",

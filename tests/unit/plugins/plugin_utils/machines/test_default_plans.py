@@ -127,18 +127,6 @@ def test_pools_do_not_count_on_the_same_servers() -> None:
     assert choose({"workers": own}, devices=ordered, ask=stock(little=2))["worker-0"] == "little.x86"
 
 
-def test_metros_of_the_placement() -> None:
-    places = [{"metro": "DA"}, {"metro": "ny"}, {"metro": "any"}]
-    asked: Servers = []
-
-    def ask(questions: Servers) -> Servers:
-        asked.extend(questions)
-        return [{**each, "available": (each["metro"], each["plan"]) != ("da", "little.x86")} for each in questions]
-
-    assert choose({"workers": [machine("worker-0.demo", "worker", placement=places)]}, ask=ask) == {"worker-0": "little.x86"}
-    assert {question["metro"] for question in asked} == {"da", "ny"}
-
-
 def test_existing_devices_decide_before_prices_and_capacity() -> None:
     devices = [device("worker-0.demo", "big.x86"), device("master-0.demo", "other.x86", "control-plane")]
     expected = {**dict.fromkeys(CONTROL_PLANE, "other.x86"), **dict.fromkeys(WORKERS, "big.x86"), "balancer": "tiny.x86"}
@@ -153,20 +141,6 @@ def test_a_machine_keeps_the_plan_of_its_device() -> None:
     found = choose(devices=devices)
     # worker-7 and worker-8 are leaving the inventory, and are the greater part of the pool.
     assert (found["worker-0"], found["worker-1"]) == ("big.x86", "other.x86")
-
-
-def test_devices_of_another_pool_architecture_or_host_with_a_plan_do_not_decide() -> None:
-    others = [
-        device("infra-0.demo", "big.x86", "worker", "openshift-pool=infra"),
-        device("arm-0.demo", "middle.arm64"),
-        device("master-0.demo", "other.x86", "control-plane"),
-    ]
-    assert choose(devices=others)["worker-0"] == "little.x86"
-    own = [*inventory()["workers"], machine("worker-2.demo", "worker", plan="other.x86")]
-    devices = [device("worker-2.demo", "other.x86"), device("worker-0.demo", "big.x86")]
-    assert choose({"workers": own}, devices=devices) == {"worker-0": "big.x86", "worker-1": "big.x86"}
-    # With the inventory plugin every host that exists has a plan of its own, and its pool still follows it.
-    assert choose({"workers": own}, devices=devices[:1]) == dict.fromkeys(WORKERS, "other.x86")
 
 
 def test_the_bootstrap_device_that_becomes_a_worker() -> None:

@@ -22,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.devic
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.install import Installation, plan_install
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.replace import plan_replace
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.scale import plan_scale
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan, Step
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.step import Plan
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.plan.world import Desired, Offer, World
 
 CLUSTER = "demo.metal.test"
@@ -248,21 +248,6 @@ def test_the_plan_of_a_situation(name: str) -> None:
 
 def test_every_golden_file_is_of_a_situation() -> None:
     assert {file.stem for file in GOLDEN.iterdir()} == set(SITUATIONS)
-
-
-class Lazy(list):  # type: ignore[type-arg]  # as Ansible's own
-    """A list as Ansible's templating returns it: no code but its own can make one."""
-
-    def __init__(self, *_values: Any) -> None:
-        raise NotImplementedError("Direct construction of lazy containers is not supported.")
-
-
-def test_the_data_has_no_type_of_the_templating() -> None:
-    tags = Lazy.__new__(Lazy)
-    tags.append("by-hand")
-    step = Step("Remove workers", "change", "device", "worker-0", "", before={"tags": tags}, after=tags)
-    (data,) = Plan(CLUSTER, "scale.yml", scale_plan.PHASES, [step]).data()["steps"]
-    assert [type(value) for value in (data["before"]["tags"], data["after"])] == [list, list]
 
 
 def test_unknown_nodes_are_not_replaced_or_removed_from_the_cluster() -> None:

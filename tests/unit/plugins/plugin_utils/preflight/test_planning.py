@@ -158,19 +158,3 @@ def test_what_only_roles_compare_has_its_phase_each_time(settings: dict[str, Any
     plan = plan_of(complete(**settings))
     assert plan is not None
     assert phase in plan.due
-
-
-def test_records_without_an_answer_are_compared_by_the_role() -> None:
-    silent = complete()
-    silent.readings["records"][f"api.{DOMAIN}"]["problem"] = "no answer within 15 s"
-    plan = plan_of(silent)
-    assert plan is not None
-    assert (plan.due, [step.kind for step in plan.steps]) == (["Wait for the cluster to complete"], [])
-
-
-def test_a_boot_server_at_another_address_changes_every_device() -> None:
-    plan = plan_of(complete(publish_address="192.0.2.2"))
-    assert plan is not None
-    moved = "ipxe_script_url http://192.0.2.1:20000/worker-0.demo.metal.test.ipxe -> http://192.0.2.2:20000/worker-0.demo.metal.test.ipxe"
-    assert [step.detail for step in plan.steps if step.object == f"worker-0.{DOMAIN}"] == [moved]
-    assert plan.due == ["Create bootstrap and control plane devices", "Create worker devices"]

@@ -56,12 +56,3 @@ def test_checks_that_have_nothing_to_check_are_in_the_same_line() -> None:
         "         to do:    set the keyring",
         "1 passed",
     ]
-
-
-def test_a_notable_check_is_printed_although_it_passed() -> None:
-    notable = {**check("default plans", "passed"), "is_notable": True}
-    assert screen_lines({"checks": [check("fine", "passed"), notable], "summary": "2 passed"}) == [
-        "1 check passed (all of them with -v)",
-        "passed   default plans  found of default plans",
-        "2 passed",
-    ]

@@ -10,7 +10,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.com
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.failure import (
     HIDDEN,
     describe,
-    grouped,
     kept_result,
     reason_lines,
     still_billed,
@@ -53,10 +52,6 @@ def test_devices_that_failed_for_the_same_reason_are_one_group() -> None:
     assert len(lines) == 3
     assert "worker-0.demo.metal.test, worker-1.demo.metal.test" in lines[1]
     assert "and 32 more" in lines[1]
-    assert grouped([{"name": "a", "reason": "a is full"}, {"name": "b", "reason": "b is gone"}, {"name": "c", "reason": "c is full"}]) == [
-        (["a", "c"], "a is full"),
-        (["b"], "b is gone"),
-    ]
 
 
 @pytest.mark.parametrize(

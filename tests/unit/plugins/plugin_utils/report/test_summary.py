@@ -8,7 +8,6 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.summary import (
-    access_lines,
     cluster_lines,
     device_lines,
     next_lines,
@@ -121,18 +120,6 @@ def test_fewer_ready_nodes_than_devices_is_a_problem(case: str) -> None:
     found = unjoined(state(*nodes), {"clusters": [{"devices": devices}]}, pending)
     assert len(found) == len(expected)
     assert all(text.startswith(beginning) for text, beginning in zip(found, expected, strict=True))
-
-
-@pytest.mark.parametrize("belongings", [None, {}, {"msg": "503"}, {"clusters": []}, {"clusters": [{"devices": [None, {"id": None}]}]}])
-def test_what_is_unknown_is_no_problem(belongings: Any) -> None:
-    assert unjoined(state(), belongings) == []
-    assert unjoined(state(api_answers=False), {"clusters": [{"devices": [owned("worker", 0)]}]}) == []
-
-
-@pytest.mark.parametrize("found", [None, "text", [], {}, {"nodes": 3}, {"nodes": [None, 3]}, {"waiting": None}])
-def test_a_malformed_state_is_no_error(found: Any) -> None:
-    assert cluster_lines(NAME, found)[0].startswith(NAME)
-    assert access_lines(found, "/p")[0] == "  Console:  none yet"
 
 
 def test_a_job_of_awx_has_no_command_line() -> None:

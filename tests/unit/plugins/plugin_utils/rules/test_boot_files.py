@@ -110,9 +110,6 @@ def test_machines_in_a_vlan_know_it_by_their_tags() -> None:
     # In check mode before the gateway exists its subnet is not known.
     (order,) = device_orders([by_number], role="worker", boot={**boot, "vlan": {**vlan, "subnet": ""}})
     assert order["tags"] == ["openshift-role=worker"]
-    # In check mode before the VLAN exists its number is not known.
-    (order,) = device_orders([machine("one", vlan_address="192.168.40.21")], role="worker", boot={**boot, "vlan": {}})
-    assert order["tags"] == ["openshift-role=worker"]
     assert "vlan_address" not in order
 
 

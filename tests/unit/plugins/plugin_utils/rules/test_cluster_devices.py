@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import removal_plan as bootstrap_removal
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import state as cluster_state
@@ -38,35 +37,6 @@ DEVICES = [
 ]
 BALANCER = device("lb", "load-balancer", "192.0.2.5")
 NAMES = [each["hostname"] for each in DEVICES]
-
-
-def test_the_state_sorts_devices_and_addresses_by_role(tmp_path: Path) -> None:
-    state = cluster_state(str(tmp_path), [*DEVICES, BALANCER])
-    assert [each["hostname"].partition(".")[0] for each in state["devices"]["workers"]] == ["elsewhere", "late", "worker-0", "worker-1"]
-    assert state["addresses"] == {
-        "bootstrap": ["192.0.2.9"],
-        "control_plane": ["192.0.2.13", "192.0.2.12", "192.0.2.11"],
-        "workers": ["192.0.2.99", "192.0.2.20", "192.0.2.21"],
-        "load_balancer": ["192.0.2.5"],
-    }
-    assert state["api_addresses"] == ["192.0.2.13", "192.0.2.12", "192.0.2.11"]
-    assert state["bootstrap_api_addresses"] == [*state["api_addresses"], "192.0.2.9"]
-    assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (False, "", "")
-    with pytest.raises(CollectionError, match="network has to be one of layer3"):
-        cluster_state(str(tmp_path), [], "flat")
-
-
-def test_the_state_reads_the_folder_of_the_cluster(tmp_path: Path) -> None:
-    assert not cluster_state(str(tmp_path / "none"))["bootstrap_complete"]
-    metadata = tmp_path / "ignition" / "metadata.json"
-    metadata.parent.mkdir()
-    metadata.write_text('{"infraID": "demo-x7k2p", "clusterID": "u"}', encoding="utf-8")
-    (tmp_path / "kubeconfig").touch()
-    state = cluster_state(str(tmp_path))
-    assert (state["bootstrap_complete"], state["infra_id"], state["cluster_id"]) == (True, "demo-x7k2p", "u")
-    metadata.write_text("{", encoding="utf-8")
-    with pytest.raises(CollectionError, match=r"cannot read .*metadata\.json"):
-        cluster_state(str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import user_manifests as manifests
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import file_text
-
-GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
 
 
 @pytest.mark.parametrize("text", ["", "ssh-ed25519 AAAA me@there", "-----BEGIN CERTIFICATE-----\n/abc\n", "{}", "/a\n/b"])
@@ -29,13 +26,3 @@ def test_a_missing_file_names_both_ways() -> None:
         file_text("/run/no/ca.pem", "openshift_trust_bundle")
     assert "openshift_trust_bundle: the file /run/no/ca.pem cannot be read on the controller: No such file" in str(problem.value)
     assert "Set openshift_trust_bundle to the path of an existing file, or to the text itself" in str(problem.value)
-
-
-def test_a_manifest_can_be_a_text() -> None:
-    found = manifests([GOOD, '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}}'])
-    assert [each["name"] for each in found] == ["manifest-01.yml", "manifest-02.yml"]
-    assert found[0]["content"] == GOOD
-    with pytest.raises(CollectionError, match=r"manifest-01.yml: has no metadata.name"):
-        manifests(["apiVersion: v1\nkind: ConfigMap\n"])
-    with pytest.raises(CollectionError, match="is a path on the controller, or the text itself"):
-        manifests(["/run/no/manifest.yml"])

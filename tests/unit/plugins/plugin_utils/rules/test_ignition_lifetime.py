@@ -92,13 +92,9 @@ def test_a_trust_bundle_of_the_user_is_ignored() -> None:
     [
         "",
         "{",
-        "[]",
-        "{}",
         '{"storage": {"files": null}}',
         config(entry("/opt/openshift/tls/root-ca.crt", b"secret words")),
         config({"path": "/opt/openshift/tls/root-ca.crt", "contents": {"source": "https://elsewhere.test/"}}),
-        config({"path": "/opt/openshift/tls/root-ca.crt", "contents": {"source": "data:;base64,AAAA", "compression": "gzip"}}),
-        config(),
     ],
 )
 def test_what_is_none_is_told_without_its_words(text: str) -> None:

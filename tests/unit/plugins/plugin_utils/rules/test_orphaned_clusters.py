@@ -15,17 +15,12 @@ ID = "7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11"
 DEVICE = {"id": ID, "hostname": "worker-0", "plan": "c3.small.x86", "metro": "da", "state": "active", "created_at": "2026-11-21T07:10:00Z"}
 HOSTILE = [
     "$(touch x).metal.test",
-    "a.b; touch x",
     "a.b\ntouch x",
     "-e.b",
-    "a b.c",
     "{{ lookup('pipe', 'touch x') }}.b",
     "../../etc.b",
-    ".b",
     "a",
     "",
-    "A.b",
-    'a."b',
     "a.\u202eb",
     "a.b\x00",
     "\u0430.b",
@@ -75,26 +70,11 @@ def test_a_job_prints_no_command(tmp_path: Path) -> None:
     assert found["lines"][-1] == f"'$(x).b': device {ID}"
 
 
-def test_the_listing_shows_every_kind_and_escapes_what_the_api_returned() -> None:
-    devices = [DEVICE, {**DEVICE, "hostname": "evil\nPLAY RECAP\x1b[31m", "locked": True}]
-    blocks = [{"id": ID, "network": "192.0.2.0", "cidr": 29, "metro": None, "created_at": "2026"}, {"id": ID}]
-    networks = [{"id": ID, "vxlan": 1000, "metro": "da", "created_at": "2026"}]
-    gateways = [{"id": ID, "vxlan": 1000, "gateway_address": "10.0.0.1/24", "created_at": "2026"}]
-    lines = cluster_listing(
-        [
-            cluster("a.b", devices=devices, ip_reservations=blocks, virtual_networks=networks, metal_gateways=gateways),
-            cluster("c.d", price_per_hour=None, devices=[]),
-        ]
-    )
-    assert lines == [
+def test_the_listing_escapes_what_the_api_returned() -> None:
+    evil = {**DEVICE, "hostname": "evil\nPLAY RECAP\x1b[31m", "locked": True}
+    assert cluster_listing([cluster("a.b", devices=[evil], ip_reservations=[{"id": ID}])]) == [
         "a.b: 1 object, devices cost 0.5 US dollars per hour",
-        "  device    worker-0, c3.small.x86 in da, active,",
-        f"            since 2026-11-21T07:10:00Z ({ID})",
         "  device    evil\\nPLAY RECAP\\x1b[31m, c3.small.x86 in da, active, locked,",
         f"            since 2026-11-21T07:10:00Z ({ID})",
-        f"  addresses 192.0.2.0/29 in all metros, since 2026 ({ID})",
         f"  addresses pending in all metros, since None ({ID})",
-        f"  VLAN      1000 in da, since 2026 ({ID})",
-        f"  gateway   10.0.0.1/24 of VLAN 1000, since 2026 ({ID})",
-        "c.d: 1 object, price of the devices unknown",
     ]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.lvms import lvm_cluster
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import (
     metallb_changes,
 )
@@ -94,13 +93,3 @@ def test_only_our_peers_of_nodes_that_are_gone_are_deleted() -> None:
 def test_peers_read_the_password_from_the_secret() -> None:
     changes = metallb_changes([], "ns", {"nodes": [node("a")], "neighbors": {"a": [{**NEIGHBOR, "md5_enabled": True}]}})
     assert changes["present"][2]["spec"]["passwordSecret"] == {"name": "equinix-metal", "namespace": "ns"}
-
-
-def test_disks_are_those_of_the_paths_or_all_empty_ones() -> None:
-    (device_class,) = lvm_cluster([], "ns")["spec"]["storage"]["deviceClasses"]
-    assert not {"deviceSelector", "nodeSelector"} & set(device_class)
-    (device_class,) = lvm_cluster(["/dev/disk/by-path/a"], "ns", {"pool": "storage"})["spec"]["storage"]["deviceClasses"]
-    assert device_class["deviceSelector"] == {"optionalPaths": ["/dev/disk/by-path/a"]}
-    assert device_class["nodeSelector"]["nodeSelectorTerms"] == [
-        {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["storage"]}]}
-    ]

@@ -8,7 +8,6 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.removed import (
     CONSTANT_OPTIONS,
-    OPTIONS_OF_ROLES,
     REMOVED,
     REMOVED_OPTIONS,
     REMOVED_VARIABLES,
@@ -29,10 +28,6 @@ def test_nothing_that_is_gone_exists() -> None:
 def test_what_replaces_it_exists(name: str) -> None:
     named = set(re.findall(r"\b(?:openshift|metal)_\w+", REMOVED[name]))
     assert named <= VARIABLES.keys()
-
-
-def test_options_in_place_of_variables_exist() -> None:
-    assert {option for found in OPTIONS_OF_ROLES.values() for option in found} <= OPTIONS
 
 
 def test_the_page_lists_variables_and_constants() -> None:

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster
 from tests.unit.plugins.module_utils.service import Reply, serving
@@ -89,10 +87,3 @@ def test_a_refusal_is_returned_as_message_without_the_token(tmp_path: Path) -> N
         reading = cluster.collect(wanted(tmp_path))["kubeconfig"]
     assert "401" in reading["msg"] or "Unauthorized" in reading["msg"]
     assert "bearer-token" not in reading["msg"]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]"])
-def test_a_file_that_is_no_kubeconfig_is_returned_as_message(content: str, tmp_path: Path) -> None:
-    (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
-    reading = cluster.collect(wanted(tmp_path))["kubeconfig"]
-    assert str(tmp_path / "kubeconfig") in reading["msg"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -145,19 +144,6 @@ def test_what_a_killed_run_has_left_is_removed_unless_another_run_is_at_work(tmp
         assert left.exists(), "it may be the other run's"
     assert "warnings" in answer(wanted(tmp_path))["installer_answer"]
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["validate.lock"]
-
-
-@pytest.mark.parametrize(
-    ("kept", "is_asked"),
-    [
-        ({"channel": "stable-4.20", "architecture": "x86_64", "version": VERSION}, True),
-        ({"channel": "stable-4.20", "architecture": "aarch64", "version": VERSION}, False),
-    ],
-)
-def test_of_a_channel_the_release_that_is_kept_counts(tmp_path: Path, kept: Any, is_asked: bool) -> None:
-    script(tmp_path / "bin" / "any" / "openshift-install")
-    (tmp_path / "release.json").write_text(json.dumps(kept), encoding="utf-8")
-    assert ("warnings" in answer(wanted(tmp_path, version="stable-4.20"))["installer_answer"]) is is_asked
 
 
 def test_none_is_here(tmp_path: Path) -> None:

@@ -95,14 +95,6 @@ class Moody(DynamicZone):
         response.set_rcode(dns.rcode.SERVFAIL)
 
 
-class Silent(DynamicZone):
-    """Takes updates, and answers no question."""
-
-    def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
-        request = dns.message.from_wire(wire, keyring=self.keyring)
-        return super().answer(wire, tcp=tcp) if isinstance(request, dns.update.UpdateMessage) else None
-
-
 Serve = Callable[[type[DynamicZone]], Any]
 
 
@@ -131,9 +123,9 @@ def test_answers_of_a_wildcard_above_are_no_records_of_the_name(named: Named) ->
     assert found[f"worker-0.{CLUSTER}"] == KEEPING
 
 
-@pytest.mark.parametrize(("kind", "problem"), [(Moody, "the server answered SERVFAIL"), (Silent, "timed out")])
-async def test_an_error_is_not_reported_as_no_records(serve: Serve, kind: type[DynamicZone], problem: str) -> None:
-    server = await serve(kind)
-    found = await asyncio.to_thread(names.collect, wanted(server.port, timeout=1 if kind is Silent else 20))
+async def test_an_error_is_not_reported_as_no_records(serve: Serve) -> None:
+    server = await serve(Moody)
+    found = await asyncio.to_thread(names.collect, wanted(server.port))
     assert found["dns"] == {"dns_rc_str": "NOERROR"}
+    problem = "the server answered SERVFAIL"
     assert all(problem in record["problem"] and not record["addresses"] for record in found["records"].values()), found

@@ -71,8 +71,3 @@ def test_every_contradiction_is_told_and_no_secret() -> None:
         assert f") {path} " in str(result.value)
     for secret in ("a secret", "other words", "hidden"):
         assert secret not in str(result.value)
-
-
-def test_what_is_no_mapping_is_refused() -> None:
-    with pytest.raises(InstallConfigError, match="has to be a mapping"):
-        install_config(SETTINGS, ["x"])

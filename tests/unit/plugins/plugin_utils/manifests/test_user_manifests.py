@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import ignored_files
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.user_manifests import user_manifests as manifests
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ours\n"
@@ -71,13 +70,3 @@ def test_a_folder_without_manifests_is_refused_and_its_files_are_named(tmp_path:
         f"{tmp_path}: has no file .yml, .yaml, .json, only 99-worker-chrony.bu is a Butane config: run butane, and put its output here;"
         " overlays is a folder: name it in openshift_manifests too"
     ) in str(problem.value)
-
-
-def test_ignored_files_are_those_of_folders_without_butane_configs_that_have_been_built(tmp_path: Path) -> None:
-    for name in ("a.yaml", "a.bu", "b.bu", "README.md"):
-        (tmp_path / name).write_text(GOOD, encoding="utf-8")
-    assert [each["name"] for each in manifests([str(tmp_path), GOOD])] == ["a.yaml", "manifest-02.yml"]
-    assert ignored_files([str(tmp_path), GOOD, str(tmp_path / "a.yaml")]) == [
-        "README.md",
-        "b.bu is a Butane config: run butane, and put its output here",
-    ]

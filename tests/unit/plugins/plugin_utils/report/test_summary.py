@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.commands import Caller
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.report.summary import (
     cluster_lines,
     device_lines,
-    next_lines,
     unjoined,
 )
 
@@ -120,13 +118,6 @@ def test_fewer_ready_nodes_than_devices_is_a_problem(case: str) -> None:
     found = unjoined(state(*nodes), {"clusters": [{"devices": devices}]}, pending)
     assert len(found) == len(expected)
     assert all(text.startswith(beginning) for text, beginning in zip(found, expected, strict=True))
-
-
-def test_a_job_of_awx_has_no_command_line() -> None:
-    lines = "\n".join(next_lines("/k", Caller({"args": ("install.yml",)}, job=True)))
-    assert "job template" in lines
-    assert "the kubeconfig is /k" in lines
-    assert "ansible-playbook" not in lines
 
 
 def test_text_of_others_cannot_pretend_to_be_something_else() -> None:

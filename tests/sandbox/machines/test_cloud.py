@@ -102,19 +102,3 @@ async def test_haproxy_behind_the_firewall_of_the_nodes(centre: DataCentre, pack
     reached = [await asyncio.to_thread(connects, port, source) for source in ("127.64.9.77", "127.64.9.100", "127.64.9.1", "127.0.0.1")]
     assert reached == [True, True, True, not is_closed]
     assert await asyncio.to_thread(connects, other, "127.0.0.1")
-
-
-@pytest.mark.debian("haproxy")
-async def test_an_invalid_configuration_is_reported(centre: DataCentre) -> None:
-    centre.userdata(cloud_config(packages=["haproxy"], write_files=[{"path": "/etc/haproxy/haproxy.cfg", "content": "frobnicate\n"}]))
-    await centre.machines.install(ubuntu())
-    await centre.until(lambda: any("ended too often" in message for _unused, message in centre.events))
-    assert any("unknown keyword 'frobnicate'" in message for _unused, message in centre.events)
-
-
-async def test_no_haproxy_on_the_host(centre: DataCentre, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.machines.cloud.shutil.which", lambda *_, **__: None)
-    centre.userdata(cloud_config(packages=["haproxy"]))
-    await centre.machines.install(ubuntu())
-    await centre.until(lambda: bool(centre.events))
-    assert centre.events == [("failed", "[haproxy] the sandbox's host has no haproxy installed, so this load balancer does not serve")]

@@ -13,8 +13,7 @@ import pytest
 
 from metal_api.core.machines import Drive
 from sandbox.clock import Clock
-from sandbox.machines import disks
-from sandbox.machines.coreos import Arguments, Artefact, InstallError, NoDisk, Plan, is_kernel, plan_of, preparation_of
+from sandbox.machines.coreos import Arguments, InstallError, NoDisk, Plan, plan_of, preparation_of
 from sandbox.machines.host import Host
 
 from .conftest import hardware
@@ -38,41 +37,16 @@ def a_host(tmp_path: Path, **changed: Any) -> Host:
     [
         ("", None),
         ("console=ttyS1 coreos.inst.image_url=http://x", None),
-        ("coreos.inst=yes", None),
         ("coreos.inst.install_dev=/dev/sda", Plan(device="/dev/sda")),
-        ("coreos.inst.install_dev=/dev/sda coreos.inst.install_dev=/dev/sdb", Plan(device="/dev/sdb")),
         ("coreos.inst.install_dev=/dev/sda coreos.inst.platform_id=packet", Plan(device="/dev/sda", platform="packet")),
-        ("coreos.inst.install_dev=/dev/sda coreos.inst.ignition_url=skip", Plan(device="/dev/sda")),
         (
             "coreos.inst.install_dev=/dev/sda coreos.inst.ignition_url=http://x/y?a=b",
             Plan(device="/dev/sda", ignition_url="http://x/y?a=b"),
         ),
-        ("coreos.inst.install_dev=/dev/sda coreos.inst.persistent-kargs=console=ttyS1", Plan(device="/dev/sda")),
     ],
 )
 def test_kernel_arguments(text: str, expected: Plan | None) -> None:
     assert plan_of(Arguments(text), {}) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "remark"),
-    [
-        ("coreos.inst.persistent-kargs=console=ttyS1", "assisted installer"),
-        ("coreos.inst.append=x", "does not exist"),
-        ("coreos.inst.ignition_hash=sha512-0", "ignition-hash"),
-        ("coreos.inst=yes", "old installer"),
-        ("coreos.inst.ignition_url=skip", "ignored"),
-        ("coreos.inst.instal_dev=/dev/sda", "not one of coreos-installer's"),
-        ("ignition.config.url=http://x ignition.firstboot", "does nothing without"),
-    ],
-)
-def test_what_does_nothing_is_named(text: str, remark: str) -> None:
-    assert any(remark in said for said in Arguments(text).remarks())
-
-
-def test_good_arguments_need_no_remark() -> None:
-    live = "ignition.firstboot ignition.platform.id=metal ignition.config.url=http://x"
-    assert Arguments(f"{live} coreos.inst.install_dev=/dev/sda coreos.inst.insecure ip=dhcp").remarks() == []
 
 
 def test_files_are_read_in_order_and_arguments_win() -> None:
@@ -92,21 +66,6 @@ def test_files_are_read_in_order_and_arguments_win() -> None:
 def test_files_that_are_refused(content: bytes) -> None:
     with pytest.raises(InstallError):
         plan_of(Arguments(""), {DIRECTORY + "x.yaml": content})
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("/dev/sda", "/dev/sda"),
-        ("sda", "/dev/sda"),
-        ("/dev/sdc", None),
-        ("", None),
-        ("/dev/disk/by-path/pci-0000:00:17.0-ata-2", "/dev/sdb"),
-        ("/dev/disk/by-id/ata-SANDBOX_SSD_480_d00", "/dev/sda"),
-    ],
-)
-def test_devices(tmp_path: Path, name: str, expected: str | None) -> None:
-    assert disks.resolve(a_host(tmp_path), name) == expected
 
 
 def unit(contents: str, *, enabled: bool = True) -> dict[str, Any]:
@@ -138,16 +97,10 @@ RULES: list[tuple[dict[str, Any], str | None]] = [
     ({"device": "smallest"}, "/dev/sdc"),
     ({"device": "largest"}, "/dev/sda"),
     ({"device": "smallest nvme"}, "/dev/nvme1n1"),
-    ({"device": "largest hdd"}, "/dev/sda"),
-    ({"device": "smallest hdd", "hints": {"rotational": False}}, None),
     ({"device": "/dev/sdb"}, "/dev/sdb"),
-    ({"device": "/dev/sdz"}, None),
     ({"hints": {"minSizeGigabytes": 500, "rotational": False}}, "/dev/nvme1n1"),
-    ({"hints": {"vendor": "ATA", "model": "HDD"}}, "/dev/sda"),
     ({"hints": {"hctl": "1:0:0:0"}}, "/dev/sdb"),
-    ({"hints": {"serialNumber": "d03"}}, "/dev/nvme0n1"),
     ({"hints": {"deviceName": "/dev/disk/by-path/pci-0000:00:17.0-ata-3"}}, "/dev/sdc"),
-    ({"hints": {"wwn": "0x0"}}, None),
     ({"hints": {"minSizeGigabytes": 9000}}, None),
 ]
 
@@ -172,28 +125,3 @@ def test_a_rule_in_a_file_that_the_script_names_is_followed(tmp_path: Path, rule
             preparation_of(config, files, host)
     else:
         assert preparation_of(config, files, host).chosen == expected
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"sandbox-rhcos kernel 9.6 x86_64\n...", Artefact("kernel", "9.6", "x86_64")),
-        (b"sandbox-rhcos rootfs 9.6 aarch64\r\n", Artefact("rootfs", "9.6", "aarch64")),
-        (b"sandbox-rhcos kernel 9.6 x86_64", Artefact("kernel", "9.6", "x86_64")),
-        (b"sandbox-rhcos kernel 9.6 riscv\n", None),
-        (b"<html>", None),
-        (b"", None),
-    ],
-)
-def test_artefacts_say_what_they_are(data: bytes, expected: Artefact | None) -> None:
-    assert Artefact.of(data) == expected
-    assert is_kernel(data) is (expected is not None and expected.kind == "kernel")
-
-
-def test_a_damaged_state_of_power_is_kept(tmp_path: Path) -> None:
-    host = a_host(tmp_path)
-    host.set_mode("rescue")
-    host.at("live", boot={"a": 1})
-    again = a_host(tmp_path)
-    assert again.state == {"mode": "rescue", "stage": "live", "boot": {"a": 1}}
-    assert (tmp_path / "machine.json").stat().st_mode & 0o077 == 0

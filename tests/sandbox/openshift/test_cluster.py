@@ -22,7 +22,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, Object
-from sandbox.openshift.ingress import CONTROLLER, DEPLOYMENT
 from sandbox.openshift.resources import (
     BOOTSTRAP_STATUS,
     CLUSTER_OPERATORS,
@@ -74,32 +73,6 @@ async def test_the_manifests_of_the_installer_are_applied_and_managed_by_the_clu
     assert dated is not None
     assert dated["metadata"]["annotations"] == {"example.com/since": "2026-11-01"}
     assert await lab.cluster.api.get("/api/v1/namespaces/kube-system/secrets/kube-cloud-cfg") is not None
-
-
-@pytest.mark.parametrize(
-    ("accept", "status", "version"),
-    [
-        ("application/vnd.coreos.ignition+json;version=3.3.0, */*;q=0.1", 200, "3.3.0"),
-        ("*/*", 200, "2.2.0"),
-        ("application/vnd.coreos.ignition+json;version=4.0.0", 400, None),
-    ],
-)
-async def test_machine_config_server_negotiates(lab: Lab, accept: str, status: int, version: str | None) -> None:
-    answer = await _config(lab, "GET", "worker", accept)
-    assert answer.status_code == status
-    if version is None:
-        assert answer.content == b""
-        return
-    config = answer.json()
-    assert answer.headers["content-type"] == "application/json"
-    assert config["ignition"]["version"] == version
-    files = {file["path"]: file for file in config["storage"]["files"]}
-    kubeconfig = base64.b64decode(files["/etc/kubernetes/kubeconfig"]["contents"]["source"].partition(",")[2]).decode()
-    assert lab.cluster.assets.token in kubeconfig
-    assert "https://api-int.demo.metal.test:6443" in kubeconfig
-    pull_secret = base64.b64decode(files["/var/lib/kubelet/config.json"]["contents"]["source"].partition(",")[2])
-    assert json.loads(pull_secret) == {"auths": {"quay.io": {"auth": "aWQ6cGFzcw=="}}}
-    assert (files["/etc/kubernetes/kubelet.conf"].get("filesystem") == "root") == (version == "2.2.0")
 
 
 async def _config(lab: Lab, method: str, pool: str, accept: str = "*/*") -> httpx.Response:
@@ -309,46 +282,6 @@ async def test_routers_serve_where_their_pods_run_and_operators_need_their_names
     await eventually(unresolved, within=30, what="the console's route has no DNS record")
     for name in ("console-openshift-console", "oauth-openshift"):
         lab.names[f"{name}.apps.{DOMAIN}"] = [lab.machines["worker-0"].hardware.address]
-
-
-async def test_routers_follow_the_ingress_controller(lab: Lab, eventually: Eventually) -> None:
-    """One replica: it leaves the nodes that are no longer selected, and needs a toleration for the taint of the others."""
-    api = lab.cluster.api
-
-    async def place(placement: Object | None, replicas: int | None = None) -> None:
-        await api.patch(CONTROLLER, {"spec": {"replicas": replicas, "nodePlacement": placement}})
-
-    async def nodes() -> list[str]:
-        pods = await api.items("/api/v1/namespaces/openshift-ingress/pods")
-        return [pod["spec"].get("nodeName", "") for pod in pods if not pod["metadata"].get("deletionTimestamp")]
-
-    def placed(*expected: str) -> Callable[[], Awaitable[bool]]:
-        async def compared() -> bool:
-            return [name.partition(".")[0] for name in sorted(await nodes())] == list(expected)
-
-        return compared
-
-    masters = {"nodeSelector": {"matchLabels": {"node-role.kubernetes.io/master": ""}}, "tolerations": []}
-    await place(masters, 1)
-    await eventually(placed(""), within=30, what="the taint of the control plane is not tolerated")
-    toleration = {"key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule"}
-    await place({**masters, "tolerations": [toleration]}, 3)
-    await eventually(placed("master-0", "master-1", "master-2"), within=30, what="a router on each control plane node")
-    # What labels cannot say is refused by the operator, so the Deployment stays.
-    before = await api.get(DEPLOYMENT)
-    await place({"nodeSelector": {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}}, 3)
-
-    async def observed() -> bool:
-        controller = await api.get(CONTROLLER)
-        return controller is not None and controller["status"]["observedGeneration"] == controller["metadata"]["generation"]
-
-    await eventually(observed, within=30, what="the operator has read the selector")
-    after = await api.get(DEPLOYMENT)
-    assert before is not None
-    assert after is not None
-    assert after["spec"] == before["spec"]
-    await place(None)
-    await eventually(placed("", "worker-0"), within=30, what="the default placement")
 
 
 async def test_custom_pool_is_served_and_takes_over_its_nodes(lab: Lab, eventually: Eventually) -> None:

@@ -21,8 +21,7 @@ import pytest_asyncio
 import websocket
 import yaml
 
-from sandbox.openshift import etcdctl
-from sandbox.openshift.api import NODES, Object
+from sandbox.openshift.api import NODES
 from sandbox.openshift.etcd import Etcd, EtcdMember, MembershipError
 from sandbox.openshift.resources import CLUSTER_OPERATORS, ETCD, ETCD_PODS, ETCD_SECRETS, condition_of, is_ready
 from tests.contract.environment import run
@@ -58,22 +57,6 @@ def _member(etcd: Etcd, name: str) -> EtcdMember:
     return next(member for member in etcd if member.name == name)
 
 
-def test_a_quorum_is_more_than_half_of_the_voting_members(etcd: Etcd, running: set[int]) -> None:
-    running.discard(_member(etcd, "master-1").id)
-    assert etcd.has_quorum
-    assert [member.name for member in etcd.unhealthy] == ["master-1"]
-    running.discard(_member(etcd, "master-2").id)
-    assert not etcd.has_quorum
-
-
-def test_a_learner_does_not_vote(etcd: Etcd) -> None:
-    learner = etcd.add("master-3", "192.0.2.3")
-    assert len(etcd.voting) == 3
-    assert etcd.has_quorum
-    etcd.start(learner)
-    assert [member.name for member in etcd.unhealthy] == ["master-3"]
-
-
 def test_etcd_refuses_removals_that_endanger_the_quorum(etcd: Etcd, running: set[int]) -> None:
     lost, healthy = _member(etcd, "master-1"), _member(etcd, "master-0")
     running.discard(lost.id)
@@ -85,40 +68,6 @@ def test_etcd_refuses_removals_that_endanger_the_quorum(etcd: Etcd, running: set
     etcd.remove(healthy.id)
     with pytest.raises(MembershipError, match="not enough started members"):
         etcd.remove(_member(etcd, "master-2").id)
-
-
-def test_members_outlive_a_restart(etcd: Etcd, tmp_path: Path, running: set[int]) -> None:
-    again = Etcd(tmp_path / "members.json", lambda: running)
-    assert list(again) == list(etcd)
-    assert again.cluster_id == etcd.cluster_id
-
-
-@pytest.mark.parametrize(
-    ("command", "code", "output"),
-    [
-        (["etcdctl", "member", "list"], 0, ", started, master-0, https://192.0.2.0:2380, https://192.0.2.0:2379, false"),
-        (["etcdctl", "member", "list", "-w", "table"], 0, "| STATUS "),
-        (["etcdctl", "-w", "json", "member", "list"], 0, '"name": "master-2"'),
-        (["etcdctl", "endpoint", "health"], 0, "https://192.0.2.0:2379 is healthy"),
-        (["etcdctl", "endpoint", "health", "--cluster", "-w", "json"], 1, '"health": false'),
-        (["etcdctl", "member", "remove", "zz"], 128, "bad member ID arg"),
-        (["etcdctl", "member", "remove", "1"], 1, "member not found"),
-        (["etcdctl", "member"], 128, "unknown command"),
-        (["etcdctl", "defrag", "now"], 128, "unknown command"),
-        (["sh", "-c", "true"], 127, "no program"),
-    ],
-)
-def test_etcdctl_answers_as_the_real_one(etcd: Etcd, running: set[int], command: list[str], code: int, output: str) -> None:
-    running.discard(_member(etcd, "master-1").id)
-    done = etcdctl.run(etcd, _member(etcd, "master-0"), command)
-    assert done.code == code
-    assert output in done.stdout + done.stderr
-
-
-def test_etcdctl_without_a_quorum_does_not_list(etcd: Etcd, running: set[int]) -> None:
-    running.clear()
-    assert etcdctl.run(etcd, None, ["etcdctl", "member", "list"]).code == 1
-    assert "unhealthy cluster" in etcdctl.run(etcd, None, ["etcdctl", "endpoint", "health", "--cluster"]).stderr
 
 
 # --- in a cluster ------------------------------------------------------------------------------------------------------------------
@@ -162,10 +111,6 @@ def module(lab: Lab, tmp_path: Path) -> Module:
 async def _conditions(lab: Lab) -> dict[str, str]:
     operator = await lab.cluster.api.get(ETCD)
     return {each["type"]: f"{each['status']} {each.get('message', '')}" for each in (operator or {})["status"]["conditions"]}
-
-
-async def _patch(lab: Lab, body: Object) -> None:
-    await lab.cluster.api.patch(ETCD, body)
 
 
 @ordered

@@ -5,51 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from sandbox.openshift.forward import Forward, _Near
+from sandbox.openshift.forward import Forward
 
 PRIVATE = "127.190.3.1"
-
-
-class Connected(asyncio.Transport):
-    """A connection whose other side is this test."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sent = bytearray()
-        self.answered = asyncio.Event()
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.sent += data
-        self.answered.set()
-
-    def is_closing(self) -> bool:
-        return False
-
-    def pause_reading(self) -> None:
-        """As asyncio before Python 3.11.5 in connection_made(): it has no effect."""
-
-    def resume_reading(self) -> None:
-        """Never paused."""
-
-    def abort(self) -> None:
-        """Nothing to close."""
-
-
-async def test_what_is_said_before_the_server_is_reached_arrives() -> None:
-    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(len(b"early and late")))
-        await writer.drain()
-        writer.close()
-
-    async with await asyncio.start_server(echo, "127.0.0.1", 0) as server:
-        forward = Forward(server.sockets[0].getsockname)
-        near, connected = _Near(forward), Connected()
-        near.connection_made(connected)
-        near.data_received(b"early ")
-        near.data_received(b"and late")
-        await asyncio.wait_for(connected.answered.wait(), 5)
-        assert bytes(connected.sent) == b"early and late"
-        await forward.close()
 
 
 async def test_a_private_address_serves_devices_alone() -> None:

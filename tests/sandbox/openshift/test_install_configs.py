@@ -22,7 +22,3 @@ def test_the_stand_in_says_what_the_installer_says(case: InstallConfigCase, tmp_
         assert " ".join(text.split()) in result
     if case.installer != "refused":
         assert ("level=warning" in log) == (case.installer == "warned"), log
-
-
-def test_every_case_has_a_text_unless_it_is_accepted() -> None:
-    assert not [case.name for case in cases() if (case.installer == "accepted") != (not case.texts)]

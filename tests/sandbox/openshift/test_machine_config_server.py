@@ -14,11 +14,8 @@ import pytest
 from sandbox.openshift.assets import AssetError
 from sandbox.openshift.kubelet import KubeletConfig
 from sandbox.openshift.machine_config_server import (
-    UnusableVersionError,
     accepted_version,
     application,
-    in_version,
-    kernel_arguments,
     merged,
     rendered_name,
     template,
@@ -47,12 +44,6 @@ def test_accepted_version(accept: str, version: tuple[int, int, int]) -> None:
     assert accepted_version(accept) == version
 
 
-@pytest.mark.parametrize("version", ["3.0.0", "4.0.0", "2.1.0", "1.0.0"])
-def test_unusable_version(version: str) -> None:
-    with pytest.raises(UnusableVersionError, match=version):
-        accepted_version(f"{IGNITION};version={version}, */*;q=0.1")
-
-
 def test_machine_configs_merge_by_name_and_later_ones_win() -> None:
     def file(content: str) -> dict[str, object]:
         return {"path": "/etc/a", "contents": {"source": f"data:,{content}"}}
@@ -66,26 +57,6 @@ def test_machine_configs_merge_by_name_and_later_ones_win() -> None:
     assert result["passwd"]["users"] == [{"name": "core", "sshAuthorizedKeys": ["key a", "key b"]}]
     assert rendered_name("worker", result) == rendered_name("worker", dict(result))
     assert rendered_name("worker", result).startswith("rendered-worker-")
-
-
-def test_spec_2_names_a_file_system() -> None:
-    old = in_version(merged([template("worker", schedulable=False)]), (2, 2, 0))
-    assert {file["filesystem"] for file in old["storage"]["files"]} == {"root"}
-    assert all("overwrite" not in file for file in old["storage"]["files"])
-
-
-@pytest.mark.parametrize(("schedulable", "taints", "worker"), [(False, 1, False), (True, 0, True)])
-def test_kubelet_reads_its_role_from_its_unit(schedulable: bool, taints: int, worker: bool) -> None:
-    kubeconfig = "clusters: [{cluster: {server: 'https://api-int:6443', certificate-authority-data: YQ==}}]\nusers: [{user: {token: t}}]\n"
-    config = merged([template("master", schedulable=schedulable)])
-    for path, content in (("/etc/kubernetes/kubeconfig", kubeconfig), ("/etc/kubernetes/kubelet-ca.crt", "an authority")):
-        config["storage"]["files"].append({"path": path, "contents": {"source": f"data:,{content}"}})
-    read = KubeletConfig.read(config)
-    assert read.is_control_plane
-    assert len(read.taints) == taints
-    assert ("node-role.kubernetes.io/worker" in read.labels) == worker
-    assert read.labels["node.openshift.io/os_id"] == "rhel"
-    assert "" not in read.labels
 
 
 KUBECONFIG = "clusters: [{cluster: {server: 'https://api-int:6443', certificate-authority-data: YQ==}}]\nusers: [{user: {token: t}}]\n"
@@ -122,13 +93,6 @@ def test_a_kubelet_ends_with_labels_that_it_may_not_set(label: str) -> None:
     assert KubeletConfig.read(worker("--node-labels=node.kubernetes.io/a=1")).first.labels == {"node.kubernetes.io/a": "1"}
     with pytest.raises(AssetError, match="labels specified with --node-labels"):
         KubeletConfig.read(worker(f"--node-labels={label}=1"))
-
-
-def test_kernel_arguments_of_a_pool_are_those_of_all_its_configs() -> None:
-    configs: list[dict[str, Any]] = [
-        {"metadata": {"name": name}, "spec": {"kernelArguments": arguments}} for name, arguments in (("99-b", ["b"]), ("98-a", ["a", "c"]))
-    ]
-    assert kernel_arguments([*configs, {"metadata": {"name": "50-empty"}, "spec": {}}]) == ["a", "c", "b"]
 
 
 def test_hundreds_who_ask_at_once_share_one_config() -> None:

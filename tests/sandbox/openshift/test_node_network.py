@@ -78,16 +78,6 @@ async def test_an_address_in_a_vlan_needs_a_port_in_that_vlan(sandbox: Sandbox, 
     await host.http.close()
 
 
-async def test_a_machine_keeps_what_it_has_configured(sandbox: Sandbox, tmp_path: Path) -> None:
-    _device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
-    script = NetworkScript.of(config(sandbox))
-    assert script is not None
-    await script.configure(host)
-    gone = NetworkScript("http://127.0.0.1:9/metadata", "vlan")
-    assert await gone.configure(host) == NodeNetwork("127.200.41.21", 1100)
-    await host.http.close()
-
-
 async def test_in_layer_2_a_machine_reaches_others_by_the_gateway_of_its_vlan_alone(sandbox: Sandbox, tmp_path: Path) -> None:
     vlan = (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": 1100})).json()
     made = await sandbox.api.post(f"{sandbox.project}/ips", json={"type": "public_ipv4", "quantity": 8, "metro": "da"})
@@ -126,17 +116,6 @@ async def test_in_layer_2_a_machine_reaches_others_by_the_gateway_of_its_vlan_al
     await host.http.close()
 
 
-async def test_a_bond_that_is_converted_without_a_gateway_cuts_the_machine_off(sandbox: Sandbox, tmp_path: Path) -> None:
-    device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
-    await node_network(host, NetworkScript.of(config(sandbox)))
-    assert host.is_connected()
-    (bond,) = (port for port in device["network_ports"] if port["name"] == "bond0")
-    (await sandbox.api.post(f"/ports/{bond['id']}/convert/layer-2")).raise_for_status()
-    with pytest.raises(httpx.ConnectError, match="no route to host"):
-        await host.http.request("GET", f"{sandbox.metadata_url}/metadata")
-    await host.http.close()
-
-
 async def test_without_an_enabled_unit_the_machine_has_the_address_of_dhcp_alone(sandbox: Sandbox, tmp_path: Path) -> None:
     _device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
     network = await node_network(host, NetworkScript.of(config(sandbox, enabled=False)))
@@ -145,16 +124,4 @@ async def test_without_an_enabled_unit_the_machine_has_the_address_of_dhcp_alone
     assert host.addresses == (host.hardware.address,)
     with pytest.raises(httpx.ConnectError, match="network is unreachable"):
         await host.http.request("GET", "http://127.128.0.1:9/")
-    await host.http.close()
-
-
-async def test_a_node_waits_for_the_tags_of_its_vlan(sandbox: Sandbox, tmp_path: Path) -> None:
-    _device, host = await machine_of(sandbox, tmp_path / "machine")
-    script = NetworkScript.of(config(sandbox, "vlan"))
-    assert script is not None
-    waiting = asyncio.create_task(script.configure(host))
-    done, _pending = await asyncio.wait({waiting}, timeout=1.5)
-    assert not done
-    waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
     await host.http.close()

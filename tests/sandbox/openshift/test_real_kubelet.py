@@ -10,7 +10,6 @@ import base64
 import contextlib
 import os
 import re
-import signal
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from sandbox.openshift import BinariesError, NamespacesError, RealKubelets, ensure_kubelet, require_namespaces
 from sandbox.openshift.api import CSRS, Object
 from sandbox.openshift.passing_time import ClusterRunsError, pass_days
-from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of
+from sandbox.openshift.resources import annotations_of, is_ready, labels_of
 
 if TYPE_CHECKING:
     from tests.sandbox.openshift.conftest import Lab, PretendedMachine
@@ -35,7 +34,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 Eventually = Callable[..., Awaitable[Any]]
 WORKER = "worker-0"
 NODE = "worker-0.demo.metal.test"
-_REQUIRED_BY_PODS = ("serviceaccounts/default", "configmaps/kube-root-ca.crt")
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 
@@ -221,23 +219,13 @@ def _connects(address: str) -> bool:
     return True
 
 
-async def test_killed_it_is_started_again(lab: Lab, eventually: Eventually) -> None:
-    (pid,) = _processes(lab.state)
-    os.kill(pid, signal.SIGKILL)
-
-    async def another() -> bool:
-        return _processes(lab.state) not in ([], [pid])
-
-    await eventually(another, within=30)
-
-
 async def test_it_touches_nothing_of_the_computer(
     lab: Lab, worker: PretendedMachine, kernel: dict[str, int], eventually: Eventually
 ) -> None:
     async def serves() -> bool:
         return await asyncio.to_thread(_connects, worker.hardware.address)
 
-    await eventually(serves, within=30)  # it was started again just now, and before it is the kubelet it is the shell that mounts
+    await eventually(serves, within=30)  # before it is the kubelet it is the shell that mounts
     await asyncio.to_thread(_nothing_is_touched, lab, worker, kernel)
 
 
@@ -254,34 +242,6 @@ def _nothing_is_touched(lab: Lab, worker: PretendedMachine, kernel: dict[str, in
     writable = {mount[4] for mount in mounts if mount[4].startswith(("/proc", "/sys")) and "ro" not in mount[5].split(",")}
     assert writable == set()
     assert Path(f"/proc/{pid}/root/var").samefile(worker.directory / "var"), "the kubelet's /var is on the machine's disk"
-
-
-async def test_its_pods_run_in_memory(lab: Lab, eventually: Eventually) -> None:
-    pods = "/api/v1/namespaces/default/pods"
-    spec = {"containers": [{"name": "web", "image": "web"}], "terminationGracePeriodSeconds": 1}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": spec}
-
-    async def may_be_made() -> bool:
-        # Its service account and CA bundle are created by controllers, a moment after their namespace.
-        found = [await lab.cluster.api.get(f"/api/v1/namespaces/default/{path}") for path in _REQUIRED_BY_PODS]
-        return all(found)
-
-    await eventually(may_be_made)
-    await lab.cluster.api.create(pods, pod)
-
-    async def ready() -> Object | None:
-        found = await lab.cluster.api.get(f"{pods}/web")
-        return found if (condition_of(found or {}, "Ready") or {}).get("status") == "True" else None
-
-    running = await eventually(ready, within=60)
-    assert running["spec"]["nodeName"] == NODE
-    assert not running["status"]["containerStatuses"][0]["containerID"].startswith("cri-o://"), "nobody pretended for the kubelet"
-    await lab.cluster.api.delete(f"{pods}/web")
-
-    async def gone() -> bool:
-        return await lab.cluster.api.get(f"{pods}/web") is None
-
-    await eventually(gone, within=60)
 
 
 async def test_after_days_it_asks_with_the_token_again(lab: Lab, eventually: Eventually) -> None:

@@ -124,40 +124,7 @@ async def test_large_answers_come_over_tcp(server: Server) -> None:
     assert len(addresses(await ask(server, "many.demo.metal.test", tcp=True))) == 120
 
 
-@pytest.mark.parametrize("tcp", [False, True])
-async def test_a_large_answer_is_made_once_for_each_state_of_the_zone(server: Server, monkeypatch: pytest.MonkeyPatch, tcp: bool) -> None:
-    """Five hundred machines that boot together ask for the record of as many addresses: making its answer takes 20 ms."""
-    made: list[bytes] = []
-    respond = type(server.zone)._respond
-
-    def counted(self: object, *arguments: object, **options: object) -> bytes:
-        made.append(respond(self, *arguments, **options))  # type: ignore[arg-type]
-        return made[-1]
-
-    addresses_of = {300: {f"127.64.{index // 250}.{index % 250 + 1}" for index in range(300)}, 301: {"127.64.9.9"}}
-    for count in (300, 301):
-        update = an_update()
-        update.add("nodes.demo", 60, "A", *addresses_of[count])
-        await send(server, update)
-        monkeypatch.setattr(type(server.zone), "_respond", counted)
-        answers = [await ask(server, "nodes.demo.metal.test", tcp=tcp) for _unused in range(100)]
-        monkeypatch.undo()
-        assert len(made) <= 8
-        made.clear()
-        if tcp:
-            assert {len(addresses(answer)) for answer in answers} == {count}
-            assert len({answer.answer[0][0].address for answer in answers}) > 1  # several addresses share the load
-        else:
-            assert all(answer.flags & dns.flags.TC for answer in answers)
-    server.zone.answer(b"\0" * 12, tcp=tcp)
-    for number in range(400):
-        option = dns.edns.GenericOption(dns.edns.OptionType.make(65001), b"%d" % number)
-        query = dns.message.make_query("nodes.demo.metal.test", "A", use_edns=0, options=[option])
-        server.zone.answer(query.to_wire(), tcp=tcp)
-    assert len(server.zone._large) <= 256
-
-
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_spoilt_messages_are_answered_or_dropped(server: Server, tmp_path: Path, seed: int) -> None:
     """Messages with some bytes replaced, taken out or added: never an exception, and nothing is done for those without the key."""
     chance = random.Random(seed)  # noqa: S311 - the same each time

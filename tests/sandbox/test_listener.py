@@ -183,17 +183,6 @@ async def test_a_client_that_sends_all_of_it_can_read_why_it_was_refused(metal: 
         assert (answer.status_code, answer.headers["connection"]) == (413, "close")
 
 
-@pytest.mark.parametrize(("status", "who"), [(413, "user@sandbox.test"), (401, "nobody")])
-async def test_the_metal_api_refuses_a_body_as_it_refuses_everything(metal: Sandbox, status: int, who: str) -> None:
-    token = metal.world.token if status == 413 else ""
-    answer = await metal.api.post("/projects", content=b" " * (bodies.LARGEST + 1), headers={"X-Auth-Token": token})
-    assert answer.status_code == status
-    assert answer.headers["x-request-id"]
-    assert answer.headers["content-type"] == "application/json; charset=utf-8"
-    (entry,) = (await metal.control.get("/journal")).json()["journal"]
-    assert (entry["status"], entry["path"], entry["who"]) == (status, "/metal/v1/projects", who)
-
-
 async def test_who_goes_away_while_it_sends_leaves_no_trace(metal: Sandbox, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         _reader, writer = await asyncio.open_connection("127.0.0.1", int(metal.url.rpartition(":")[2]))

@@ -60,16 +60,6 @@ def test_a_network_is_kept_for_a_sandbox_that_was_killed(folders: Folders) -> No
     assert [folders.start(name) for name in ("first", "second")] == [first, second]
 
 
-def test_machines_keep_their_addresses_when_only_the_identity_was_removed(folders: Folders) -> None:
-    """As the message about a damaged one says."""
-    first = folders.start("first")
-    folders.kill()
-    (folders.folder / "first" / "metal.sqlite").touch()
-    (folders.folder / "first" / IDENTITY).unlink()
-    assert folders.start("second") != first
-    assert folders.start("first") == first
-
-
 def test_two_with_one_network_cannot_run_at_once(folders: Folders) -> None:
     folders.start("first")
     (folders.folder / "first" / "lock").write_text("4711\n")

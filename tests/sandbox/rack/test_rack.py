@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.rack.model import RackConfig, RackError, RackMachine
+from sandbox.rack.model import RackConfig, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
 from tests.ports import free_port
 from tests.sandbox.rack.boot_programs import write_cd, write_disk
@@ -151,26 +150,3 @@ async def test_medium_that_cannot_be_fetched_is_refused(rack: _Rack) -> None:
     assert answer.status_code == 400
     assert "404" in answer.text
     assert (await rack.get(ONE, "/VirtualMedia/Cd"))["Inserted"] is False
-
-
-async def test_machine_that_is_not_there_is_told(rack: _Rack) -> None:
-    assert (await rack.client.get("/redfish/v1/Systems/5f6e9a00-0000-4000-8000-000000000009")).status_code == 404
-    with pytest.raises(RackError, match="the rack has no machine three, it has one, two"):
-        rack.rack.unreachable("three")
-
-
-async def test_port_in_use_is_told_with_the_address(rack: _Rack, tmp_path: Path, python: Path) -> None:
-    other = Rack(replace(rack.rack.config, folder=tmp_path / "other"), python)
-    with pytest.raises(RackError, match=f"cannot listen on 127.0.0.1:{rack.rack.config.port}: Address already in use"):
-        await other.start()
-
-
-async def test_machine_that_cannot_start_is_told_with_the_reason(rack: _Rack) -> None:
-    disk = _disk(rack, ONE)
-    disk.parent.mkdir(exist_ok=True)
-    disk.write_text("no disk")
-    answer = await rack.reset(ONE, "On")
-    assert answer.status_code == 500
-    assert "cannot power on machine one" in answer.text
-    assert "Image is not in qcow2 format" in answer.text
-    assert await rack.power(ONE) == "Off"

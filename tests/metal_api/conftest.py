@@ -23,7 +23,6 @@ from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
 from sandbox.clock import Clock
 from sandbox.control import PATH as CONTROL_PATH
-from sandbox.control import Call, Endpoint
 from sandbox.loopback import PUBLIC, private_network
 from sandbox.metal.control import control_app
 from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
@@ -132,6 +131,10 @@ class Api:
     def project(self) -> str:
         return f"/projects/{self.world.project_id}"
 
+    def caller(self, token: str) -> httpx.AsyncClient:
+        """Another caller than the first user."""
+        return httpx.AsyncClient(base_url=f"{self.url}/metal/v1", headers={"X-Auth-Token": token}, verify=NO_TLS)
+
     async def post(self, path: str, body: dict[str, Any], **query: str) -> dict[str, Any]:
         """What a POST creates. ``path``: of the project, unless it begins with a slash."""
         answer = await self.api.post(path if path.startswith("/") else f"{self.project}/{path}", json=body, params=query)
@@ -219,15 +222,12 @@ async def sandbox_in(
     state: Path,
     *,
     speed: float = 20_000,
-    seed: int = 1,
     ports: tuple[int, int, int] | None = None,
     strict: bool = True,
-    calls: Sequence[tuple[Call, Endpoint]] = (),
     machines: ScriptedMachines | None = None,
-    media: BootMedia | None = None,
     **environment: Any,
 ) -> AsyncIterator[Sandbox]:
-    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client; ``calls``: more of the control API.
+    """``strict``: every good answer that ``api`` gets is read with the models of a foreign client.
 
     ``environment``: fields of :class:`metal_api.core.world.Environment`.
     """
@@ -246,11 +246,11 @@ async def sandbox_in(
         Clock(speed),
         machines,
         environment=environment_of_sandbox(boot_url, metadata_url, str(PUBLIC), private_network(str(PUBLIC)), **environment),
-        owner=of_sandbox(seed),
+        owner=of_sandbox(1),
     )
     apps = {
-        api_port: create_metal_app(world, {CONTROL_PATH: control_app(world, calls)}),
-        boot_port: create_boot_app(world, media),
+        api_port: create_metal_app(world, {CONTROL_PATH: control_app(world)}),
+        boot_port: create_boot_app(world),
         metadata_port: create_metadata_app(world),
     }
     async with serving(apps), clients(url, world.token, hooks) as (api, control):

@@ -10,18 +10,14 @@ import httpx
 import pytest
 
 from metal_api.ip_reservations.address_space import AddressSpace
-from tests.metal_api.conftest import NO_TLS, Sandbox
-
-
-def caller(sandbox: Sandbox, token: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=f"{sandbox.url}/metal/v1", headers={"X-Auth-Token": token}, verify=NO_TLS)
+from tests.metal_api.conftest import Sandbox
 
 
 @pytest.fixture
 async def other(sandbox: Sandbox) -> AsyncIterator[tuple[dict[str, str], httpx.AsyncClient]]:
     """A second user: ids of what is theirs, and a client of theirs."""
     ids = (await sandbox.control.post("/users", json={"name": "Other"})).json()
-    async with caller(sandbox, ids["token"]) as client:
+    async with sandbox.caller(ids["token"]) as client:
         yield ids, client
 
 
@@ -36,28 +32,8 @@ async def test_users_see_what_is_theirs(sandbox: Sandbox, other: tuple[dict[str,
     assert await names(client, "/projects", "projects") == ["other"]
     assert await names(sandbox.api, "/projects", "projects") == ["sandbox"]
     assert await names(client, "/organizations", "organizations") == ["Other"]
-    first = sandbox.world
-    (device_id,) = await sandbox.seed(1)
-    mine = next(iter(first.store["organizations"])).id
-    vlan = await sandbox.post("virtual-networks", {"metro": "da"})
-    key = next(iter(first.store["ssh_keys"])).id
-    user = next(iter(first.store["users"])).id
-    for path in (
-        sandbox.project,
-        f"{sandbox.project}/devices",
-        f"/devices/{device_id}",
-        f"/organizations/{mine}",
-        f"/organizations/{mine}/projects",
-        f"/organizations/{mine}/devices",
-        f"/organizations/{mine}/plans",
-        f"/virtual-networks/{vlan['id']}",
-        f"/ssh-keys/{key}",
-        f"/users/{user}",
-    ):
-        answer = await client.get(path)
-        assert (answer.status_code, answer.json()) == (404, {"errors": ["Not found"]}), path
+    mine = next(iter(sandbox.world.store["organizations"])).id
     assert (await client.post("/projects", json={"name": "x", "organization_id": mine})).status_code == 404
-    assert (await client.delete(f"/devices/{device_id}")).status_code == 404
     assert (await client.get("/user")).json()["id"] == ids["user_id"]
     assert [each["id"] for each in (await client.get("/users")).json()["users"]] == [ids["user_id"]]
     # No keys of others get onto a device.
@@ -72,7 +48,7 @@ async def test_a_projects_key_sees_one_project(sandbox: Sandbox) -> None:
     assert key["project"]["id"] == made["id"]
     assert "user" not in key
     organization = next(iter(sandbox.world.store["organizations"])).id
-    async with caller(sandbox, key["token"]) as client:
+    async with sandbox.caller(key["token"]) as client:
         assert await names(client, "/projects", "projects") == ["second"]
         assert (await client.get(sandbox.project)).status_code == 404
         for method, path in (
@@ -99,22 +75,6 @@ async def test_a_projects_key_sees_one_project(sandbox: Sandbox) -> None:
         assert [each["name"] for each in shown["organization"]["projects"]] == ["second"]
         assert (await client.delete(f"/api-keys/{key['id']}")).status_code == 204
         assert (await client.get("/projects")).status_code == 401
-
-
-async def test_read_only_keys_read(sandbox: Sandbox) -> None:
-    key = (await sandbox.api.post("/user/api-keys", json={"description": "look", "read_only": True})).json()
-    assert (key["read_only"], key["user"]["email"], "project" in key) == (True, "user@sandbox.test", False)
-    async with caller(sandbox, key["token"]) as client:
-        assert (await client.get("/projects")).status_code == 200
-        assert (await client.post("/projects", json={"name": "x"})).status_code == 403
-        assert (await client.delete(f"/user/api-keys/{key['id']}")).status_code == 403
-
-
-async def test_a_name_in_part(sandbox: Sandbox) -> None:
-    for name in ("alpha-one", "alpha-two", "beta"):
-        await sandbox.api.post("/projects", json={"name": name})
-    assert await names(sandbox.api, "/projects", "projects", name="Alpha") == ["alpha-one", "alpha-two"]
-    assert await names(sandbox.api, "/projects", "projects", name="gamma") == []
 
 
 async def test_organizations_come_and_go(sandbox: Sandbox) -> None:
@@ -154,20 +114,6 @@ async def test_a_project_is_deleted_with_its_deleting_devices(sandbox: Sandbox) 
     await sandbox.until(lambda: ("remove", device["id"]) in sandbox.machines.calls)
 
 
-async def test_a_project_has_events_of_its_creation_and_its_new_name(sandbox: Sandbox) -> None:
-    """metal-cli's end-to-end test reads the events of a new project, and wants its name in one of them."""
-    made = (await sandbox.api.post("/projects", json={"name": "first"})).json()
-    path = f"/projects/{made['id']}"
-    await sandbox.api.put(path, json={"name": "second"})
-    # Not a new name.
-    await sandbox.api.put(path, json={"name": "second", "tags": ["a"]})
-    events = (await sandbox.api.get(f"{path}/events")).json()["events"]
-    assert [each["body"] for each in events] == ["Project first renamed to second", "Project first created"]
-    assert {each["relationships"][0]["href"] for each in events} == {f"/metal/v1{path}"}
-    user = next(iter(sandbox.world.store["users"]))
-    assert {each["modified_by"]["id"] for each in events} == {user.id}
-
-
 async def test_only_devices_block_the_deletion_of_a_project(sandbox: Sandbox) -> None:
     """metal-cli's end-to-end tests delete it with a VRF, or with a gateway after its VLAN; equinix.cloud's leave VLANs in it."""
     world, store = sandbox.world, sandbox.world.store
@@ -197,15 +143,6 @@ async def test_only_devices_block_the_deletion_of_a_project(sandbox: Sandbox) ->
     assert world.service(AddressSpace).reserve("private_ipv4", int(world.environment.private_network.partition("/")[2]))
 
 
-async def test_an_organization_is_deleted_with_its_empty_project(sandbox: Sandbox) -> None:
-    made = (await sandbox.api.post("/organizations", json={"name": "new"})).json()
-    path = f"/organizations/{made['id']}"
-    inside = (await sandbox.api.post(f"{path}/projects", json={"name": "inside"})).json()
-    assert (await sandbox.api.delete(path)).status_code == 204
-    for gone in (path, f"/projects/{inside['id']}"):
-        assert await sandbox.errors("GET", gone, 404) == ["Not found"]
-
-
 async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:
     key = f"ssh-ed25519 {base64.b64encode(b'not of anybody').decode()} me\n"
     made = (await sandbox.api.post("/ssh-keys", json={"label": "a", "key": key})).json()
@@ -213,12 +150,6 @@ async def test_keys_are_kept_as_they_were_sent(sandbox: Sandbox) -> None:
     assert made["owner"] == made["entity"] == {"href": f"/metal/v1/users/{next(iter(sandbox.world.store['users'])).id}"}
     assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": key.strip()}) == ["Fingerprint has already been taken"]
     assert await sandbox.errors("POST", "/ssh-keys", json={"label": "b", "key": " "}) == ["Key can't be blank"]
-
-
-async def test_a_users_email_is_whole_when_asked_for(sandbox: Sandbox) -> None:
-    assert set((await sandbox.api.get("/user")).json()["emails"][0]) == {"href"}
-    for path in ("/user", f"/users/{next(iter(sandbox.world.store['users'])).id}"):
-        assert (await sandbox.api.get(path, params={"include": "emails"})).json()["emails"][0]["address"] == "user@sandbox.test"
 
 
 async def test_without_an_organization_a_new_one_is_made(sandbox: Sandbox, other: tuple[dict[str, Any], httpx.AsyncClient]) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import httpx
 import pytest
 
 from sandbox.metal.resources import ROUTES
-from tests.metal_api.conftest import NO_TLS, Sandbox
+from tests.metal_api.conftest import Sandbox
 from tests.metal_api.objects import BODIES, everything, filled
 
 CATALOGUE = ("/locations/", "/facilities/", "/plans/", "/operating-systems/")
@@ -17,10 +14,6 @@ CATALOGUE = ("/locations/", "/facilities/", "/plans/", "/operating-systems/")
 def is_open(path: str) -> bool:
     """Whether a route is about what has no owner, or belongs to the requesting user."""
     return "{" not in path or path.startswith(CATALOGUE)
-
-
-def as_caller(sandbox: Sandbox, token: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=f"{sandbox.url}/metal/v1", headers={"X-Auth-Token": token}, verify=NO_TLS)
 
 
 def contents(sandbox: Sandbox) -> dict[str, int]:
@@ -34,7 +27,7 @@ async def test_a_read_only_key_writes_nothing_anywhere(sandbox: Sandbox) -> None
     sandbox.world.clock.speed = 0.001
     key = (await sandbox.api.post("/user/api-keys", json={"description": "look", "read_only": True})).json()
     before = contents(sandbox)
-    async with as_caller(sandbox, key["token"]) as client:
+    async with sandbox.caller(key["token"]) as client:
         for route in ROUTES:
             answer = await client.request(
                 route.method,
@@ -56,7 +49,7 @@ async def test_what_is_not_ones_own_is_not_there_on_any_route(sandbox: Sandbox, 
         project = (await sandbox.api.post("/projects", json={"name": "second"})).json()["id"]
         token = (await sandbox.api.post(f"/projects/{project}/api-keys", json={"description": "a"})).json()["token"]
     before = contents(sandbox)
-    async with as_caller(sandbox, token) as client:
+    async with sandbox.caller(token) as client:
         for route in ROUTES:
             if is_open(route.path):
                 continue
@@ -72,11 +65,6 @@ async def test_what_is_not_ones_own_is_not_there_on_any_route(sandbox: Sandbox, 
             assert answer.status_code == 404, (route, answer.text)
             assert answer.json() == {"errors": ["Not found"]}
     assert contents(sandbox) == before
-
-
-async def test_facilities_are_said_to_be_going(sandbox: Sandbox) -> None:
-    answer = await sandbox.api.get("/facilities")
-    assert (answer.headers["deprecation"], answer.headers["sunset"]) == ("true", "Thu, 30 Nov 2023 00:00:00 GMT")
 
 
 async def test_an_internal_error_has_the_services_error_format(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,48 +83,6 @@ async def test_what_clients_send_along_changes_nothing(sandbox: Sandbox) -> None
     head = await sandbox.api.head("/projects")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["x-request-id"]
-
-
-async def test_blocks_of_a_project_come_250_at_a_time(sandbox: Sandbox) -> None:
-    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 1, "metro": "da"})
-    store = sandbox.world.store
-    for number in range(250):
-        store.put(replace(store["reservations"][block["id"]], id=f"00000000-0000-4000-8000-{number:012d}"))
-    first = (await sandbox.api.get(f"{sandbox.project}/ips")).json()
-    assert (len(first["ip_addresses"]), first["meta"]["last_page"], first["meta"]["total"]) == (250, 2, 251)
-
-
-async def test_searches_beside_that_for_devices(sandbox: Sandbox) -> None:
-    await sandbox.api.post("/user/api-keys", json={"description": "second one"})
-    for path, key, text, count in (
-        ("/user/api-keys", "api_keys", "SECOND", 1),
-        ("/ssh-keys", "ssh_keys", "sandbox", 1),
-        ("/ssh-keys", "ssh_keys", "nothing", 0),
-        (f"{sandbox.project}/memberships", "memberships", "user@", 1),
-        (f"{sandbox.project}/memberships", "memberships", "nobody", 0),
-    ):
-        assert len((await sandbox.api.get(path, params={"search": text})).json()[key]) == count, path
-
-
-async def test_fields_of_a_device_that_no_other_test_checks(sandbox: Sandbox) -> None:
-    device = await sandbox.active(operating_system="ubuntu_24_04", ipxe_script_url=None)
-    id_, created = device["id"], device["created_at"]
-    assert (device["short_id"], device["user"], device["bonding_mode"]) == (id_[:8], "root", 4)
-    assert device["iqn"] == f"iqn.{created[:7]}.net.packet:device.{id_[:8]}"
-    assert len(device["switch_uuid"]) == 8
-    assert device["sos"].startswith("sos.")
-    assert device["root_password"]
-    assert device["href"] == f"/metal/v1/devices/{id_}"
-    # Gone 24 hours after the order.
-    record = sandbox.world.store["devices"][id_]
-    sandbox.world.store.put(replace(record, created_at="2020-01-01T00:00:00Z"))
-    assert (await sandbox.device(id_))["root_password"] is None
-    # What cannot change is passed over, what is not known too.
-    await sandbox.api.put(
-        f"/devices/{id_}", json={"plan": "m3.large.x86", "metro": "sv", "operating_system": "debian_12", "project_id": id_}
-    )
-    after = await sandbox.device(id_)
-    assert (after["plan"]["slug"], after["metro"]["code"], after["operating_system"]["slug"]) == ("c3.small.x86", "da", "ubuntu_24_04")
 
 
 async def test_orders_refused_for_their_addresses(sandbox: Sandbox) -> None:

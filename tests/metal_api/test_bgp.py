@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.metal_api.conftest import Sandbox, machine_client
 
 LOCAL = {"deployment_type": "local", "asn": 65000, "md5": "Secret12345"}
@@ -30,19 +28,6 @@ async def test_global_waits_for_a_person(sandbox: Sandbox) -> None:
     assert [(each["kind"], each["id"]) for each in waiting] == [("bgp_config", config["id"])]
     assert (await sandbox.control.post(f"/approvals/{config['id']}")).json()["state"] == "enabled"
     assert (await sandbox.api.post(path, json={"address_family": "ipv4"})).status_code == 201
-
-
-async def test_refused_configurations(sandbox: Sandbox) -> None:
-    texts: dict[str, dict[str, Any]] = {
-        "Deployment type can't be blank": {"deployment_type": None},
-        "near is not a valid deployment type": {"deployment_type": "near"},
-        "Asn can't be blank": {"asn": None},
-        "Asn must be between 1 and 4294967295": {"asn": 0},
-    }
-    for text, change in texts.items():
-        assert await sandbox.refused("bgp-configs", {**LOCAL, **change}) == [text]
-    (text,) = await sandbox.refused("bgp-configs", {**LOCAL, "md5": "onlyletters"})
-    assert text.startswith("Md5 must be 10 to 20 letters and digits")
 
 
 async def test_sessions_and_neighbors(sandbox: Sandbox) -> None:
@@ -75,11 +60,3 @@ async def test_sessions_and_neighbors(sandbox: Sandbox) -> None:
     await sandbox.api.delete(f"/devices/{id_}")
     await sandbox.until(lambda: sandbox.state(id_) == "gone")
     assert len(sandbox.world.store["bgp_sessions"]) == 0
-
-
-async def test_sessions_stay_down_by_choice(sandbox: Sandbox) -> None:
-    await sandbox.control.put("/settings", json={"bgp": {"sessions_come_up": False}})
-    await sandbox.api.post(f"{sandbox.project}/bgp-configs", json=LOCAL)
-    (id_,) = await sandbox.seed(1)
-    await sandbox.api.post(f"/devices/{id_}/bgp/sessions", json={"address_family": "ipv4"})
-    await sandbox.until(lambda: [each.status for each in sandbox.world.store["bgp_sessions"]] == ["down"])

@@ -1,35 +1,10 @@
-"""What can be ordered: every fact has a source, and every fact is one that the API can show."""
+"""What can be ordered."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
-import pytest
-import yaml
 
 from metal_api.catalogue import data
-
-KINDS = {"recorded", "autoscaler", "samples", "changelog", "unverified", "clients", "ours"}
-DATA = yaml.safe_load((Path(data.__file__).with_name("catalogue.yml")).read_text(encoding="utf-8"))
-ENTRIES = [(kind, each.get("slug", each.get("code")), each) for kind in ("metros", "plans", "operating_systems") for each in DATA[kind]]
-
-
-@pytest.mark.parametrize(("kind", "name", "entry"), ENTRIES, ids=[f"{kind}-{name}" for kind, name, _entry in ENTRIES])
-def test_every_fact_has_one_source(kind: str, name: str, entry: dict[str, Any]) -> None:
-    assert set(entry["sources"]) <= KINDS
-    messages = [fact for facts in entry["sources"].values() for fact in facts]
-    assert len(set(messages)) == len(messages)
-    # The slug of a plan is what it is looked up by in all of them.
-    assert set(entry) - {"sources"} - ({"slug"} if kind == "plans" else set()) <= set(messages)
-
-
-def test_machines_of_the_plans_have_names_for_their_drives() -> None:
-    plan = data.catalogue().plans["s3.xlarge.x86"]
-    assert [each.name for each in plan.machine_drives[:4]] == ["/dev/sda", "/dev/sdb", "/dev/nvme0n1", "/dev/nvme1n1"]
-    assert len(plan.machine_drives) == 16
-    assert [each.architecture for each in data.catalogue().plans.values()].count("aarch64") == 1
 
 
 def test_a_plan_may_have_more_drives_than_the_alphabet_has_letters() -> None:

@@ -3,59 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import packet
 import pytest
 import requests
-from equinix.services import metalv1  # type: ignore[import-untyped] # shipped without type information by its authors
 
 from metal_api.app import create_metal_app
 from metal_api.listener import Listener
 from metal_api.tls import CertificateAuthority
 from tests.metal_api.conftest import Sandbox
 from tests.ports import free_port
-
-
-@pytest.fixture
-def strict(sandbox: Sandbox) -> Any:
-    configuration = metalv1.Configuration(host=f"{sandbox.url}/metal/v1", api_key={"x_auth_token": sandbox.world.token})
-    return metalv1.ApiClient(configuration)
-
-
-async def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Both clients block: they run beside the loop that answers them."""
-    return await asyncio.to_thread(function, *arguments, **named)
-
-
-async def test_strict_models_follow_a_device(sandbox: Sandbox, strict: Any) -> None:
-    devices = metalv1.DevicesApi(strict)
-    wanted = {"metro": "da", "plan": "c3.small.x86", "operating_system": "custom_ipxe", "hostname": "one", "userdata": "#!/bin/sh\n"}
-    order = metalv1.CreateDeviceRequest(metalv1.DeviceCreateInMetroInput.from_dict(wanted))
-    made = await call(devices.create_device, sandbox.world.project_id, order)
-    assert (made.state, made.ip_addresses) == ("queued", [])
-    await sandbox.until(lambda: sandbox.state(made.id) == "active")
-    device = await call(devices.find_device_by_id, made.id, include=["project", "ssh_keys", "network_ports.virtual_networks"])
-    assert [each.public for each in device.ip_addresses] == [True, True, False]
-    assert device.project.name == "sandbox"
-    listed = await call(devices.find_project_devices, sandbox.world.project_id, per_page=1000)
-    assert [each.hostname for each in listed.devices] == ["one"]
-    changed = await call(devices.update_device, made.id, metalv1.DeviceUpdateInput(tags=["a"], locked=False))
-    assert changed.tags == ["a"]
-    kinds = ["public_ipv4", "private_ipv4", "public_ipv6"]
-    blocks = await call(metalv1.IPAddressesApi(strict).find_ip_reservations, sandbox.world.project_id, types=kinds)
-    assert {each.actual_instance.type for each in blocks.ip_addresses} == {"private_ipv4", "public_ipv6"}
-    events = await call(metalv1.EventsApi(strict).find_device_events, made.id)
-    assert events.events[0].type == "provisioning.104.01"
-    assert (await call(devices.find_device_userdata_by_id, made.id)).userdata == "#!/bin/sh\n"
-    await call(devices.perform_action, made.id, metalv1.DeviceActionInput(type="reboot"))
-    await sandbox.until(lambda: sandbox.world.store["devices"][made.id].pending is None)
-    await call(devices.delete_device, made.id)
-    await sandbox.until(lambda: sandbox.state(made.id) == "gone")
-    with pytest.raises(metalv1.exceptions.NotFoundException):
-        await call(devices.find_device_by_id, made.id)
 
 
 @pytest.fixture

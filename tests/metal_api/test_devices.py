@@ -76,13 +76,6 @@ async def test_delete_deprovisions_and_then_404(sandbox: Sandbox) -> None:
     assert ("remove", device["id"]) in sandbox.machines.calls
 
 
-async def test_other_systems_are_active_when_they_phone_home(sandbox: Sandbox) -> None:
-    device = await sandbox.active(hostname="lb", operating_system="ubuntu_24_04", userdata="#cloud-config\npackages: [haproxy]\n")
-    assert len(device["provisioning_events"]) == 10
-    assert all(each["id"] for each in device["provisioning_events"])
-    assert device["provisioning_percentage"] is None
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -183,32 +176,6 @@ async def test_power_actions(sandbox: Sandbox) -> None:
     assert [each["address"] for each in shown["ip_addresses"]] == [each["address"] for each in device["ip_addresses"]]
     assert ("reinstall keep", device["id"]) in sandbox.machines.calls
     assert await sandbox.errors("POST", f"{path}/actions", json={"type": "dance"}) == ["invalid action"]
-
-
-async def test_a_reinstallation_fails_by_a_fault(sandbox: Sandbox) -> None:
-    """The device does not run any more: its disks may be wiped."""
-    # It vanishes after that, on a fast computer between two looks.
-    await sandbox.control.patch("/settings", json={"durations": {"failed_visible": 10_000_000}})
-    device = await sandbox.active(hostname="bad")
-    await sandbox.control.post("/faults", json={"hostname": "^bad", "times": 1})
-    await sandbox.api.post(f"/metal/v1/devices/{device['id']}/actions", json={"type": "reinstall"})
-    await sandbox.until(lambda: sandbox.state(device["id"]) == "failed")
-    assert ("power_off", device["id"]) in sandbox.machines.calls
-    assert not any(call[0].startswith("reinstall") for call in sandbox.machines.calls)
-
-
-async def test_always_pxe_keeps_the_script(sandbox: Sandbox) -> None:
-    device = await sandbox.active(always_pxe=True)
-    async with machine_client(sandbox.boot_url, device["ip_addresses"][0]["address"]) as machine:
-        assert (await machine.get("/auto.ipxe")).status_code == 200
-
-
-async def test_a_script_in_the_userdata_goes_before_the_url(sandbox: Sandbox) -> None:
-    device = await sandbox.active(always_pxe=True, userdata="#!ipxe\nkernel http://127.0.0.1/vmlinuz\nboot\n")
-    async with machine_client(sandbox.boot_url, device["ip_addresses"][0]["address"]) as machine:
-        script = (await machine.get("/auto.ipxe")).text
-    assert script.endswith("kernel http://127.0.0.1/vmlinuz\nboot\n\n")
-    assert "chain" not in script
 
 
 async def test_a_failed_provisioning_vanishes(sandbox: Sandbox) -> None:

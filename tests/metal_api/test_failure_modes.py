@@ -36,20 +36,6 @@ async def test_a_person_decides(sandbox: Sandbox, approved: bool, state: str) ->
     assert (await sandbox.api.delete(f"/ips/{waiting['id']}")).status_code == 204
 
 
-@pytest.mark.parametrize(("granted", "state"), [(True, "created"), (False, "denied")])
-async def test_time_decides(sandbox: Sandbox, granted: bool, state: str) -> None:
-    await set_to(sandbox, approval={"seconds": 100, "granted": granted, "addresses_at_once": 2})
-    waiting = await ask(sandbox, 4)
-    assert waiting["state"] == "pending"
-    await sandbox.until(lambda: sandbox.world.store["reservations"][waiting["id"]].state == state)
-    body = {"type": "public_ipv4", "quantity": 4, "metro": "da", "fail_on_approval_required": True}
-    (text,) = await sandbox.refused("ips", body)
-    assert "quota" in text
-    assert "approval" in text
-    wrong = {"type": "global_ipv4", "quantity": 8}
-    assert await sandbox.refused("ips", wrong) == ["Quantity must be one of 1, 2, 4"]
-
-
 async def test_reads_can_be_behind(sandbox: Sandbox) -> None:
     (id_,) = await sandbox.seed(1)
     sandbox.world.clock.speed = 1
@@ -84,16 +70,3 @@ async def test_servers_can_be_gone_when_they_are_ordered(sandbox: Sandbox) -> No
     assert second.json()["servers"][0]["available"] is False
     await set_to(sandbox, capacity={"metros": {"da": {"c3.small.x86": 3}}, "taken_after_check": 0})
     assert (await sandbox.api.post(f"{sandbox.project}/devices", json=order)).status_code == 201
-
-
-async def test_usages_and_bandwidth(sandbox: Sandbox) -> None:
-    (id_,) = await sandbox.seed(1)
-    assert (await sandbox.api.get(f"/devices/{id_}/usages")).json() == {"usages": [{"quantity": "1", "total": "0.75", "unit": "hour"}]}
-    (usage,) = (await sandbox.api.get(f"{sandbox.project}/usages")).json()["usages"]
-    assert (usage["name"], usage["plan"], usage["price"], usage["facility"]) == ("seeded-1", "c3.small.x86", "0.75", "da11")
-    found = (await sandbox.api.get(f"/devices/{id_}/bandwidth", params={"from": "1700000000", "until": "1700000180"})).json()
-    assert [each["target"] for each in found["bandwidth"]] == ["inbound", "outbound"]
-    assert found["bandwidth"][0]["datapoints"] == [[None, 1700000000], [None, 1700000060], [None, 1700000120]]
-    assert await sandbox.errors("GET", f"/devices/{id_}/bandwidth") == ["from must be a number of seconds since 1970"]
-    empty = (await sandbox.api.get(f"{sandbox.project}/firmware-sets")).json()
-    assert (empty["page"], empty["total_pages"], empty["records"]) == (1, 0, [])

@@ -1,4 +1,4 @@
-"""Garbage on every route, and random requests: the answer is one that the API could give, and afterwards everything can be read."""
+"""Garbage on every route: the answer is one that the API could give, and afterwards everything can be read."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import copy
 import gzip
 import json
 import logging
-import os
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -244,12 +243,6 @@ async def test_machines_may_say_anything(sandbox: Sandbox, caplog: pytest.LogCap
     assert (await sandbox.api.get(f"/devices/{device['id']}/events")).status_code == 200
 
 
-# --- random requests: each run of a seed is the same. More of them: FUZZ_SEEDS=1000:1100 pytest tests/metal_api/test_garbage.py
-
-_FIRST, _LAST = map(int, os.environ.get("FUZZ_SEEDS", "1:4").split(":"))
-REQUESTS = 400
-"""With each seed."""
-
 # Each is known to make some parser raise what is not its own error, or to take it long.
 TEXTS: list[str] = [
     "[" * 20_000,
@@ -295,58 +288,6 @@ TEXTS: list[str] = [
 ]
 PARSED = frozenset({"userdata", "customdata", "termination_time", "end_at", "ipxe_script_url", "key", "address", "network", "vnid"})
 """Parts of a body that the sandbox reads with a parser."""
-NUMBERS: list[Any] = [0, -1, 1, 2**31, 2**63, 2**64, 10**30, 0.5, -0.0, 1e-308, 1e308]
-
-
-NAMES = ["id", "href", "code", "a", "", "vlan", "state", "address_family", "public", "cidr", "key", "label"]
-
-
-def value(chance: random.Random, ids: list[str], depth: int = 0) -> Any:
-    kind = chance.randrange(7 if depth < 3 else 5)
-    if kind < 5:
-        return chance.choice((GARBAGE, TEXTS, NUMBERS, ids, [None, True, False])[kind])
-    several = [value(chance, ids, depth + 1) for _number in range(chance.randrange(4))]
-    return several if kind == 5 else {chance.choice(NAMES): each for each in several}
-
-
-def randomly_spoilt(chance: random.Random, body: Any, ids: list[str]) -> Any:
-    """``body`` with one to five of its parts replaced, taken out or added."""
-    body = copy.deepcopy(body)
-    for _number in range(chance.randint(1, 5)):
-        paths = list(_paths(body))
-        if not paths:
-            return body
-        path = chance.choice(paths)
-        holder = body
-        for name in path[:-1]:
-            holder = holder[name]
-        change: Callable[[], Any] = chance.choice([lambda: value(chance, ids), lambda: value(chance, ids), lambda: None])
-        if chance.random() < 0.15:
-            holder.pop(path[-1])
-        else:
-            holder[path[-1]] = change()
-    return body
-
-
-@pytest.mark.parametrize("seed", range(_FIRST, _LAST))
-async def test_random_requests(sandbox: Sandbox, thrower: Thrower, seed: int) -> None:
-    chance = random.Random(seed)  # noqa: S311 - the same each time
-    ids = await everything(sandbox)
-    sandbox.world.clock.speed = 0.001
-    known = [*ids.values(), "da", "da11", "c3.small.x86", "ubuntu_24_04", "custom_ipxe", "7"]
-    queries = [(name, each) for name, values in QUERY for each in values] + [("vnid", "7"), ("x", "y"), ("", "")]
-    for _number in range(REQUESTS):
-        route = chance.choice(ROUTES)
-        body = BODIES.get(f"{route.method} {route.path}")
-        content = None
-        if body is not None:
-            content = json.dumps(randomly_spoilt(chance, body, known) if chance.random() < 0.95 else value(chance, known)).encode()
-        used = dict(ids) if chance.random() < 0.8 else {name: chance.choice(list(ids.values())) for name in ids}
-        params = dict(chance.sample(queries, chance.randrange(3)))
-        await thrower.throw(route.method, filled(route.path, used), content, params=params)
-        if len(thrower.wrong) > 20:
-            break
-    await thrower.read_everything(ids)
 
 
 @pytest.mark.parametrize("share", [pytest.param(2, id="some"), pytest.param(len(TEXTS), id="all", marks=pytest.mark.long)])

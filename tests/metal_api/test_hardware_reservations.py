@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from metal_api.capacity import Capacity
 from tests.metal_api.conftest import Sandbox
 
 
@@ -40,14 +37,6 @@ async def test_a_device_on_a_reservation_needs_neither_plan_nor_place(sandbox: S
         assert found["meta"]["total"] == count, query
 
 
-async def test_reserved_machines_are_none_of_the_stock(sandbox: Sandbox) -> None:
-    await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 0}}}})
-    await reserve(sandbox)
-    made = await sandbox.create(hardware_reservation_id="next-available")
-    assert made["state"] == "queued"
-    assert sandbox.world.service(Capacity).available_servers("da", "c3.small.x86") == 0
-
-
 async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
     fitting = (await reserve(sandbox, 2))[:2]
     await reserve(sandbox, metro="ny")
@@ -62,20 +51,6 @@ async def test_next_available_and_its_refusal(sandbox: Sandbox) -> None:
     assert " no available hardware reservations " in text
     taken = await sandbox.refused("devices", {**body, "hardware_reservation_id": fitting[0]})
     assert taken == ["Server is not provisionable"]
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"hardware_reservation_id": "none"}, "none is not a valid hardware reservation"),
-        ({"plan": "m3.large.x86"}, "Hardware reservation is for plan c3.small.x86"),
-        ({"metro": "ny"}, "Hardware reservation is in metro da"),
-    ],
-)
-async def test_what_does_not_fit_is_refused(sandbox: Sandbox, change: dict[str, str], expected: str) -> None:
-    (id_,) = await reserve(sandbox)
-    body = {"operating_system": "ubuntu_24_04", "hardware_reservation_id": id_, **change}
-    assert await sandbox.refused("devices", body) == [expected]
 
 
 async def test_freed_only_when_it_is_wiped(sandbox: Sandbox) -> None:

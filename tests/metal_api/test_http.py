@@ -8,23 +8,7 @@ import time
 import httpx
 import pytest
 
-from metal_api.app import normal_path
 from tests.metal_api.conftest import Sandbox
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("/metal/v1/projects", ("/metal/v1", "/projects")),
-        ("/projects/", ("", "/projects")),
-        ("//projects", ("", "/projects")),
-        ("/metal/v1//metal/v1/projects/x", ("/metal/v1", "/projects/x")),
-        ("/metal/v1", ("/metal/v1", "/")),
-        ("/metal/v1x", ("", "/metal/v1x")),
-    ],
-)
-def test_paths_as_older_clients_write_them(path: str, expected: tuple[str, str]) -> None:
-    assert normal_path(path) == expected
 
 
 async def test_hrefs_follow_the_path_of_the_call(sandbox: Sandbox) -> None:
@@ -65,23 +49,6 @@ async def test_include_and_exclude_reach_three_levels(sandbox: Sandbox) -> None:
     assert set(excluded["network_ports"][0]) == set(excluded["provisioning_events"][0]) == {"href"}
     assert set(excluded["ip_addresses"][0]["metro"]) == {"href"}
     assert excluded["ip_addresses"][0]["address"]
-
-
-async def test_sorting(sandbox: Sandbox) -> None:
-    for name in ("b", "c", "a"):
-        await sandbox.seed(1, hostname=name)
-
-    async def names(**query: str) -> list[str]:
-        answer = await sandbox.api.get(f"{sandbox.project}/devices", params=query)
-        return [each["hostname"] for each in answer.json()["devices"]]
-
-    assert await names(sort_by="hostname") == ["a", "b", "c"]
-    assert await names(sort_by="hostname", sort_direction="desc", per_page="2") == ["c", "b"]
-    (last,) = await sandbox.seed(1, hostname="d", description="x")
-    assert await names(sort_by="description", sort_direction="desc") == ["d", "b", "c", "a"]
-    sandbox.world.store.drop(sandbox.world.store["devices"][last])
-    for unknown in ("nothing", "customdata", "project.name", "__class__"):
-        assert await names(sort_by=unknown) == ["b", "c", "a"]
 
 
 async def test_search_and_filters(sandbox: Sandbox) -> None:

@@ -67,17 +67,14 @@ APART = ["bond0 convert/layer-2", "bond0 disbond"]
     ("steps", "network_type", "addresses"),
     [
         ([], "layer3", 3),
-        (["bond0 assign 1000"], "hybrid-bonded", 3),
         (["bond0 assign 1000", "bond0 unassign 1000"], "layer3", 3),
         (["bond0 assign 1000", "bond0 assign 1001", "eth1 disbond"], "hybrid", 3),
         (["bond0 assign 1000", "bond0 assign 1001", "eth1 disbond", "eth1 bond"], "hybrid-bonded", 3),
-        (["eth1 disbond"], "hybrid", 3),
         (ON_ETH1, "hybrid", 3),
         (["bond0 convert/layer-2"], "layer2-bonded", 0),
         (APART, "layer2-individual", 0),
         ([*APART, "eth1 assign 1000", "eth1 unassign 1000", "bond0 bond"], "layer2-bonded", 0),
         # The bond is taken apart before it leaves layer 3, and its way back: bond, then layer 3.
-        (["bond0 disbond"], "layer2-individual", 3),
         (["bond0 disbond", "bond0 convert/layer-2"], "layer2-individual", 0),
         (["bond0 disbond", "bond0 convert/layer-2", "bond0 bond", "bond0 convert/layer-3"], "layer3", 3),
         # packet-python's live test: the VLAN is taken off afterwards.
@@ -103,9 +100,7 @@ async def test_network_types(net: Net, steps: list[str], network_type: str, addr
         # A native VLAN has no place on a bond in layer 3 (vendor's docs).
         (NATIVE, "bond0 convert/layer-3", "native"),
         (NATIVE, "eth1 disbond", "native"),
-        (NATIVE, "bond0 disbond", "native"),
         (["eth1 disbond"], "eth0 disbond", "last port"),
-        (["eth1 disbond"], "eth1 convert/layer-2", "bond port"),
         (["eth1 disbond", "eth1 assign 1000"], "eth1 native-vlan 1000", "At least two"),
         (ON_ETH1, "eth1 unassign 1000", "native"),
     ],
@@ -128,14 +123,6 @@ async def test_vlans_of_ports_are_shown_and_kept(sandbox: Sandbox, net: Net) -> 
     assert await sandbox.errors("DELETE", path) == ["Cannot delete Virtual Network when port is assigned"]
     await net.step("bond0 unassign 1000")
     assert (await sandbox.api.delete(path)).status_code == 204
-
-
-async def test_native_vlans_are_shown(sandbox: Sandbox, net: Net) -> None:
-    for step in ON_ETH1[:-1]:
-        await net.step(step)
-    native = await net.post("eth1", "native-vlan?include=native_virtual_network", vnid="1000")
-    assert native["native_virtual_network"]["vxlan"] == 1000
-    assert (await sandbox.api.delete(f"/ports/{net.ids['eth1']}/native-vlan")).json()["native_virtual_network"] is None
 
 
 async def test_a_bond_takes_its_vlans_to_layer_3(net: Net) -> None:
@@ -177,47 +164,6 @@ async def test_batches_are_worked_off_afterwards(sandbox: Sandbox, net: Net) -> 
     await sandbox.until(lambda: store["vlan_batches"][quiet["id"]].state == "completed")
 
 
-async def test_four_ports_make_two_bonds(sandbox: Sandbox) -> None:
-    (id_,) = await sandbox.seed(1, plan="n2.xlarge.x86")
-    device = await sandbox.device(id_)
-    assert {each["name"]: each.get("bond", {}).get("name") for each in device["network_ports"]} == {
-        "bond0": None,
-        "bond1": None,
-        "eth0": "bond0",
-        "eth1": "bond1",
-        "eth2": "bond0",
-        "eth3": "bond1",
-    }
-
-
-async def test_a_bond_without_addresses_is_taken_apart_port_by_port(sandbox: Sandbox) -> None:
-    """As packngo makes a machine with four ports hybrid, and takes it back."""
-    (id_,) = await sandbox.seed(1, plan="n2.xlarge.x86")
-    ids = {each["name"]: each["id"] for each in (await sandbox.device(id_))["network_ports"]}
-
-    async def shown() -> dict[str, tuple[bool, str | None]]:
-        ports = (await sandbox.device(id_))["network_ports"]
-        return {each["name"]: (each["data"]["bonded"], each.get("network_type")) for each in ports}
-
-    for name in ("eth1", "eth3"):
-        assert (await sandbox.api.post(f"/ports/{ids[name]}/disbond")).status_code == 200
-    # The bond is not what left it: clients take a device whose bond1 is not bonded for one in layer 2.
-    assert await shown() == {
-        "bond0": (True, "layer3"),
-        "bond1": (True, "hybrid"),
-        "eth0": (True, None),
-        "eth1": (False, None),
-        "eth2": (True, None),
-        "eth3": (False, None),
-    }
-    await sandbox.api.post(f"/ports/{ids['bond1']}/bond", params={"bulk_enable": "false"})
-    assert (await shown())["bond1"] == (True, "layer3")
-    await sandbox.api.post(f"/ports/{ids['bond1']}/disbond", json={"bulk_disable": True})
-    assert (await shown())["bond1"] == (False, "layer2-individual")
-    assert (await sandbox.api.post(f"/ports/{ids['eth0']}/disbond")).status_code == 200
-    assert "last port" in (await sandbox.errors("POST", f"/ports/{ids['eth2']}/disbond"))[0]
-
-
 async def test_vlan_numbers(sandbox: Sandbox) -> None:
     await vlan(sandbox, vxlan=2)
     assert await sandbox.refused("virtual-networks", {"metro": "da", "vxlan": 2}) == ["Vxlan has already been taken"]
@@ -227,16 +173,6 @@ async def test_vlan_numbers(sandbox: Sandbox) -> None:
     assert [each["vxlan"] for each in found] == [2]
     await sandbox.control.put("/settings", json={"quotas": {"virtual_networks": 2}})
     assert "quota" in (await sandbox.refused("virtual-networks", {"metro": "da"}))[0]
-
-
-async def test_a_vlan_of_a_building_as_older_clients_ask_for_it(sandbox: Sandbox) -> None:
-    made = await sandbox.post("virtual-networks", {"facility": "da11", "vxlan": 7})
-    assert (made["vxlan"], made["facility_code"], made["metro"], made["metro_code"]) == (1000, "da11", None, None)
-    shown = (await sandbox.api.get(f"/virtual-networks/{made['id']}", params={"include": "facility"})).json()
-    assert shown["facility"]["code"] == "da11"
-    (id_,) = await sandbox.seed(1, metro="da")
-    bond = next(each for each in (await sandbox.device(id_))["network_ports"] if each["name"] == "bond0")
-    assert (await sandbox.api.post(f"/ports/{bond['id']}/assign", json={"vnid": made["id"]})).status_code == 200
 
 
 async def test_reservations_and_assignments(sandbox: Sandbox) -> None:
@@ -278,19 +214,6 @@ async def test_a_block_can_be_released_while_its_device_is_deleting(sandbox: San
     assert (await sandbox.api.delete(f"/ips/{block['id']}")).status_code == 204
     assert sandbox.state(device["id"]) == "deprovisioning"
     assert (await sandbox.api.get(f"/devices/{device['id']}/ips")).json()["ip_addresses"]
-
-
-async def test_a_device_that_cannot_get_its_addresses_fails(sandbox: Sandbox) -> None:
-    block = await sandbox.post("ips", {"type": "public_ipv4", "quantity": 2, "metro": "da"})
-    wanted = [
-        {"address_family": 4, "public": True, "cidr": 31, "ip_reservations": [block["id"]]},
-        {"address_family": 4, "public": False},
-    ]
-    first = await sandbox.active(ip_addresses=wanted)
-    assert first["ip_addresses"][0]["parent_block"]["href"].endswith(block["id"])
-    assert sandbox.machines.hardware[first["id"]].address == first["ip_addresses"][0]["address"]
-    second = await sandbox.create(ip_addresses=wanted)
-    await sandbox.until(lambda: sandbox.state(second["id"]) in {"failed", "gone"})
 
 
 async def test_a_vlan_is_deleted_while_its_last_device_is(sandbox: Sandbox, net: Net) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from metal_api import device_batches
 from metal_api.core.database import SqliteDatabase
-from metal_api.device_batches import DeviceBatch
 from tests.metal_api.conftest import Sandbox
 
 SPOT = {"spot_instance": True, "spot_price_max": 0.5}
@@ -21,13 +18,6 @@ PARAMETERS = {"plan": "c3.small.x86", "operating_system": "custom_ipxe", "hostna
 async def price(sandbox: Sandbox, usd: float) -> None:
     answer = await sandbox.control.put("/settings", json={"spot": {"metros": {"da": {"c3.small.x86": usd}}}})
     assert answer.status_code == 200, answer.text
-
-
-async def test_prices_are_a_setting(sandbox: Sandbox) -> None:
-    await price(sandbox, 0.2)
-    for path, query in (("/market/spot/prices/metros", {"metro": "da"}), ("/market/spot/prices", {"facility": "da11"})):
-        found = (await sandbox.api.get(path, params={**query, "plan": "c3.small.x86"})).json()
-        assert found == {"spot_market_prices": {next(iter(query.values())): {"c3.small.x86": {"price": 0.2}}}}
 
 
 async def test_a_bid_has_to_reach_the_price(sandbox: Sandbox) -> None:
@@ -107,34 +97,6 @@ async def test_a_request_waits_for_price_and_stock(sandbox: Sandbox) -> None:
     assert len(sandbox.world.store["devices"]) == 3
 
 
-async def test_a_request_takes_the_server_of_a_deleted_device(sandbox: Sandbox) -> None:
-    await sandbox.control.put("/settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 1}}}})
-    device = await sandbox.active()
-    made = await request(sandbox, devices_min=1, devices_max=1)
-    assert made["devices"] == []
-    assert (await sandbox.api.delete(f"/devices/{device['id']}")).status_code == 204
-    await sandbox.until(lambda: any(each.spot_instance for each in sandbox.world.store["devices"]))
-
-
-async def test_a_request_can_take_its_devices_with_it(sandbox: Sandbox) -> None:
-    made = await request(sandbox)
-    assert len(made["devices"]) == 3
-    assert (await sandbox.api.delete(f"/spot-market-requests/{made['id']}?force_termination=true")).status_code == 204
-    await sandbox.until(lambda: not len(sandbox.world.store["devices"]))
-
-
-async def test_refused_requests(sandbox: Sandbox) -> None:
-    body = {"devices_min": 0, "devices_max": -1, "max_bid_price": "x", "instance_parameters": {"plan": "none"}}
-    assert set(await sandbox.refused("spot-market-requests", body)) == {
-        "none is not a valid plan",
-        "Operating system can't be blank",
-        "Devices min must be greater than 0",
-        "Devices max must be greater than or equal to devices min",
-        "Max bid price must be greater than 0",
-        "Metro can't be blank",
-    }
-
-
 async def batch(sandbox: Sandbox, **fields: Any) -> dict[str, Any]:
     body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", **fields}
     made: dict[str, Any] = (await sandbox.post("devices/batch", {"batches": [body]}))["batches"][0]
@@ -193,39 +155,10 @@ async def test_a_batch_goes_back_while_its_devices_are_made(sandbox: Sandbox) ->
 LONG = f"#!/bin/sh\n{'#' * 100_000}"
 
 
-async def test_a_batch_stores_its_userdata_once(sandbox: Sandbox) -> None:
-    """Userdata of 1 MB for 1000 devices was a gigabyte in the transaction of the request, and in that of each device."""
-    sandbox.world.change_settings({"durations": {"device_batch": 1_000_000}})
-    made = await batch(sandbox, quantity=20, hostname="b-{{index}}", userdata=LONG)
-
-    def stored() -> int:
-        return len(dict(sandbox.world.store.database.rows("device_batches"))[made["id"]])
-
-    assert stored() < 2 * len(LONG)
-    sandbox.world.change_settings({"durations": {"device_batch": 0}})
-    sandbox.world.tasks.spawn(made["id"], device_batches.run(sandbox.world, made["id"]))
-    done = await worked_off(sandbox, made["id"])
-    assert [each["hostname"] for each in done["devices"]] == [f"b-{number:02d}" for number in range(1, 21)]
-    assert {each["userdata"] for each in done["devices"]} == {LONG}
-    assert stored() < len(LONG)
-
-
 async def test_a_batch_has_no_long_hostnames(sandbox: Sandbox) -> None:
     """Also of reserved hardware, whose orders were not validated: each of a thousand names could have megabytes."""
     order = {"quantity": 1000, "hardware_reservation_id": "next-available", "hostname": f"{'b' * 100_000}{{{{index}}}}"}
     assert await sandbox.refused("devices/batch", {"batches": [order]}) == ["Hostname is invalid"]
-
-
-async def test_a_batch_of_an_earlier_version_goes_on(sandbox: Sandbox) -> None:
-    sandbox.world.change_settings({"durations": {"device_batch": 1_000_000}})
-    made = await batch(sandbox, quantity=2, hostname="b-{{index}}")
-    known = sandbox.world.store[DeviceBatch][made["id"]]
-    orders = tuple({**known.body, "hostname": name} for name in known.hostnames)
-    sandbox.world.store.put(replace(known, body={}, hostnames=(), orders=orders))
-    sandbox.world.change_settings({"durations": {"device_batch": 0}})
-    sandbox.world.tasks.spawn(made["id"], device_batches.run(sandbox.world, made["id"]))
-    done = await worked_off(sandbox, made["id"])
-    assert [each["hostname"] for each in done["devices"]] == ["b-01", "b-02"]
 
 
 async def test_a_change_that_is_too_large_is_no_outage(sandbox: Sandbox) -> None:

@@ -12,7 +12,6 @@ FILES: Final = ("accounts", "bgp", "catalogue", "client_bodies", "contract", "de
 
 OTHERWISE: Final = {
     "test_capacity": "the capacity is that of the nodes and no setting",
-    "test_no_server_in_any_of_the_facilities": "the capacity is that of the nodes and no setting",
     "test_a_failed_provisioning_vanishes": "a device whose server failed stays, with its server, until it is deleted",
 }
 """Tests of what servers do otherwise, and why."""

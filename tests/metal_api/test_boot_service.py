@@ -65,8 +65,6 @@ async def test_the_agent_reaches_its_own_node(asked: tuple[str, list[str]]) -> N
         *(
             "/v1/heartbeat/node-b",
             "/v1/heartbeat/..%2fnodes",
-            "/v1/heartbeat/%2e%2e",
-            "/v1/heartbeat/node-a%3f",
             "/v1/heartbeat/node-a%2f..%2fnode-b",
         ),
         *("/v1/nodes", "//v1/nodes", "/v1/lookup/../nodes", "/v1/lookup%2f..%2fnodes", "/v1/heartbeat/"),

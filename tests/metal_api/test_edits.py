@@ -15,9 +15,9 @@ from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.serve import load_rack, rack_in_force
-from metal_api.servers import FoundServer, Server, Servers
+from metal_api.servers import FoundServer, Server
 from metal_api.state_folder import StartError, locked
-from tests.metal_api.conftest import Sandbox, ScriptedMachines, machine_client, sandbox_in
+from tests.metal_api.conftest import ScriptedMachines, machine_client, sandbox_in
 
 PLAN = Plan(
     "r640.x86",
@@ -140,40 +140,6 @@ def test_a_rack_file_that_cannot_be_used_stops_no_later_start(tmp_path: Path, ca
     assert "secret" not in (state / "rack-in-force.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("country: DE", "country: NO"),
-        ("name: Laboratory", "name: on"),
-        ("name: Laboratory", "name: 2026-02-30"),
-        ("cpu: Xeon Gold 6130", "cpu: 1:30"),
-    ],
-)
-def test_the_metros_and_plans_of_the_last_start_are_those_of_the_file(tmp_path: Path, before: str, after: str) -> None:
-    """By YAML 1.1 these are false, true, no date and 90: the server did not start, or not after the next mistake in the file."""
-    path, state = tmp_path / "rack.yml", tmp_path / "state"
-    state.mkdir()
-    assert before in RACK
-    path.write_text(RACK.replace(before, after), encoding="utf-8")
-    rack = rack_in_force(path, state)
-    path.write_text("metros: [", encoding="utf-8")
-    assert rack_in_force(path, state) == replace(rack, are_servers_known=False)
-
-
-def test_what_would_be_another_rack_is_not_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path, state = tmp_path / "rack.yml", tmp_path / "state"
-    state.mkdir()
-    path.write_text(RACK, encoding="utf-8")
-    rack = rack_in_force(path, state)
-    # PyYAML writes 1.0e-07, which is a text in a rack file.
-    path.write_text(f"{RACK}    price_hour: 0.0000001\n", encoding="utf-8")
-    with caplog.at_level(logging.ERROR):
-        assert rack_in_force(path, state).plans != rack.plans
-    assert "rack-in-force.yml is not replaced" in caplog.text
-    path.write_text("metros: [", encoding="utf-8")
-    assert rack_in_force(path, state) == replace(rack, are_servers_known=False)
-
-
 @pytest.mark.parametrize("left", ["none", "a key that reads", "a key of a project"])
 async def test_a_key_is_made_when_nobody_can_write(tmp_path: Path, left: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The server did not start without any (StopIteration), and no command made one."""
@@ -196,22 +162,3 @@ async def test_a_key_is_made_when_nobody_can_write(tmp_path: Path, left: str, ca
     async with sandbox_in(tmp_path, strict=False) as sandbox:
         assert sandbox.world.token == (tmp_path / "token").read_text(encoding="ascii").strip()
         assert (await sandbox.api.put(sandbox.project, json={"name": "written"})).status_code == 200
-
-
-def test_no_key_is_made_without_a_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["key", "--state", str(tmp_path / "none")]) == 1
-    assert capsys.readouterr().err == f"metal_api: --state {tmp_path}/none: no state of a server is there\n"
-    assert not (tmp_path / "none").exists()
-
-
-async def test_a_server_is_reserved_by_name_while_no_organization_is_left(sandbox: Sandbox) -> None:
-    """Every list of the servers failed (StopIteration), so nothing was ordered or freed any more."""
-    for each in (await sandbox.api.get("/projects")).json()["projects"]:
-        assert (await sandbox.api.delete(f"/projects/{each['id']}")).status_code == 204
-    for each in (await sandbox.api.get("/organizations")).json()["organizations"]:
-        assert (await sandbox.api.delete(f"/organizations/{each['id']}")).status_code == 204
-    sandbox.world.service(Servers).refresh([replace(SERVER, plan="c3.small.x86", metro="da", reserved_for="payments")])
-    assert sandbox.world.store[Server][SERVER.id].unavailable == "it is reserved for project 'payments', which does not exist"
-    assert (await sandbox.api.post("/projects", json={"name": "payments"})).status_code == 201
-    sandbox.world.service(Servers).refresh([replace(SERVER, plan="c3.small.x86", metro="da", reserved_for="payments")])
-    assert not sandbox.world.store[Server][SERVER.id].unavailable

@@ -13,18 +13,12 @@ import pytest
 
 from metal_api.absent import EMPTY, REFUSED
 from metal_api.accounts.record import Organization
-from metal_api.catalogue import data
-from metal_api.catalogue.rendering import show_facility
 from metal_api.core.machines import Hardware
 from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
-from metal_api.rack import load
-from metal_api.serve import catalogue_of
 from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
-from sandbox.metal.settings import DEFAULTS
 from tests.metal_api.conftest import Api, ScriptedMachines, rack_of
-from tests.metal_api.ironic.server import rack_file
 from tests.metal_api.objects import BODIES
 
 PLAN, METRO = "c3.small.x86", "da"
@@ -85,11 +79,6 @@ async def test_a_reinstallation_refuses_what_an_order_refuses(rack: Api, change:
     assert (rack.state(device["id"]), rack.machines.calls) == ("active", before)
 
 
-async def test_storage_of_go_clients_is_none(rack: Api) -> None:
-    """They send an empty object for a field that nobody has set."""
-    assert (await rack.active(storage={}))["storage"] is None
-
-
 async def test_a_failed_device_is_reinstalled_on_its_server(rack: Api) -> None:
     """After its boot order or DHCP was repaired: the device keeps its id, address and userdata."""
     rack.machines.boots = False
@@ -122,12 +111,6 @@ async def test_a_rescue_without_a_rescue_system_is_not_listed(rack: Api) -> None
     assert "--rescue-script-url" in text
 
 
-async def test_a_rescue_with_a_rescue_system_is_listed(tmp_path: Path) -> None:
-    async with rack_in(tmp_path / "state", rescue_script_url="http://127.0.0.1/rescue.ipxe") as rack:
-        device = await rack.active()
-        assert await actions(rack, device["id"]) == ["power_off", "reboot", "rescue", "reinstall"]
-
-
 async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack: Api) -> None:
     """The next list of Ironic's nodes undid a move, after an order of the other project had been accepted."""
     servers, reservations = rack.world.service(Servers), rack.world.store["hardware_reservations"]
@@ -141,20 +124,6 @@ async def test_the_reservation_of_a_server_is_moved_in_the_rack_file_alone(rack:
     assert reservations[SERVER.id].project_id == other
 
 
-async def test_a_rack_has_no_spot_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "_current", [data.Catalogue([data.own_metro("lab", "Laboratory", "DE")])])
-    async with rack_in(tmp_path / "state") as rack:
-        for path in ("/market/spot/prices", "/market/spot/prices/metros"):
-            assert (await rack.api.get(path)).json() == {"spot_market_prices": {}}
-
-
-async def test_virtual_networks_have_no_quota(rack: Api) -> None:
-    """The lock of a cluster is one. Their limit was the vendor's, and the owner of a rack could not raise it."""
-    for number in range(DEFAULTS["quotas"]["virtual_networks"] + 1):
-        answer = await rack.api.post(f"{rack.project}/virtual-networks", json={"metro": METRO, "description": f"lock {number}"})
-        assert answer.status_code == 201, answer.text
-
-
 # Of a Metal Gateway there is no list on a rack, which has none.
 @pytest.mark.parametrize(("path", "expected"), [each for each in EMPTY.items() if not each[0].startswith("/metal-gateways/")])
 async def test_what_nobody_can_add_to_is_empty(rack: Api, path: str, expected: dict[str, Any]) -> None:
@@ -165,20 +134,6 @@ async def test_what_nobody_can_add_to_is_empty(rack: Api, path: str, expected: d
     assert (answer.status_code, answer.json()) == (200, expected)
 
 
-async def test_there_is_no_spot_market(rack: Api) -> None:
-    assert await rack.refused("spot-market-requests", {}) == ["The spot market is not available: all metros here have plain networks"]
-    for method in ("GET", "DELETE"):
-        assert await rack.errors(method, f"/spot-market-requests/{SERVER.id}", 404) == ["Not found"]
-    order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "spot_instance": True, "spot_price_max": 9}
-    assert await rack.refused("devices", order) == [f"Spot instance is not available: there is no spot market for {PLAN}"]
-
-
-@pytest.mark.parametrize("call", ["GET /nothing", "support (GET /support-requests)"])
-async def test_a_call_that_the_server_does_not_have_names_its_manual(rack: Api, call: str) -> None:
-    path = call.rpartition(" ")[2].rstrip(")")
-    assert await rack.errors("GET", path, 501) == [f"This Metal API has no {call}: docs/your-own-rack.md lists what is missing."]
-
-
 async def test_what_a_plain_network_does_not_have_is_refused(rack: Api) -> None:
     device = await rack.active()
     of = {"ports": device["network_ports"][0]["id"], "devices": device["id"], "projects": rack.world.project_id}
@@ -186,35 +141,3 @@ async def test_what_a_plain_network_does_not_have_is_refused(rack: Api) -> None:
         [text] = await rack.errors(method, re.sub(r"\{\w+\}", of[path.split("/")[1]], path), json=BODIES.get(f"{method} {path}", {}))
         assert "not available" in text, (path, text)
         assert "plain network" in text, (path, text)
-
-
-async def test_a_device_has_the_address_of_its_server(rack: Api) -> None:
-    device = await rack.active()
-    assert [(each["address"], each["cidr"], each["gateway"], each["public"]) for each in device["ip_addresses"]] == [
-        ("127.92.0.10", 24, "127.92.0.1", True)
-    ]
-
-
-async def test_only_what_can_be_ordered_is_listed(rack: Api) -> None:
-    found = (await rack.api.get("/operating-systems")).json()["operating_systems"]
-    assert [each["slug"] for each in found] == ["custom_ipxe"]
-
-
-def test_metros_of_a_rack_have_no_features_prices_and_spot_market_of_the_vendor(tmp_path: Path) -> None:
-    file = rack_file(tmp_path / "rack.yml", "127.91.0", 0)
-    own = "plans: [{slug: r640.x86, cpu: Xeon, cores: 16, memory_gb: 192, price_hour: 0.25}]"
-    file.write_text(f"{file.read_text(encoding='utf-8')}{own}\n", encoding="utf-8")
-    catalogue = catalogue_of(load(file))
-    assert show_facility("", catalogue.metros["r1"])["features"] == ["baremetal"]
-    plans = catalogue.plans
-    assert (plans["r640.x86"].price_hour, plans["c3.small.x86"].price_hour) == (0.25, 0)
-    assert {each.deployment_types for each in plans.values()} == {("on_demand",)}
-    assert data.Catalogue().plans["c3.small.x86"].deployment_types == ("on_demand", "spot_market")
-
-
-async def test_addresses_run_out_with_a_message(tmp_path: Path) -> None:
-    async with rack_in(tmp_path / "state", networks={METRO: replace(NETWORK, last=NETWORK.first)}) as rack:
-        other = replace(SERVER, id="5f6e9a00-0000-4000-8077-000000000002", name="r1-u2", macs=("52:54:00:77:00:03",))
-        rack.world.service(Servers).refresh([SERVER, other])
-        messages = [each.unavailable for each in rack.world.store["servers"]]
-        assert messages == ["", f"no address is left for it in 127.92.0.10 to 127.92.0.10 of metro {METRO}"]

@@ -18,8 +18,7 @@ from metal_api.core.database import DatabaseError, ReplacedError, UnusableError
 from metal_api.core.postgresql import PostgresqlDatabase, parameters
 from metal_api.core.store import Kind, Record, Store
 from tests.eventually import eventually
-from tests.ports import free_port
-from tests.postgres import PACKAGE, PASSWORD, Postgres, Proxy
+from tests.postgres import PACKAGE, Postgres, Proxy
 
 pytestmark = pytest.mark.debian(PACKAGE)
 
@@ -76,10 +75,7 @@ def recover(store: Store) -> None:
     ("user", "database", "message"),
     [
         ("metal", "missing", 'database "missing" does not exist. Create it with createdb'),
-        ("nobody", "postgres", 'role "nobody" does not exist. Create the user'),
-        ("secured", "postgres", r"no password supplied. The password is read from ~/.pgpass \(PGPASSFILE\), PGPASSWORD or"),
         ("secured:wrong", "postgres", "password authentication failed.*The password is read from"),
-        ("encrypted", "postgres?sslmode=disable", r"no encryption. For TLS add \?sslmode=verify-full&sslrootcert=FILE"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_one_message(postgresql: Postgres, user: str, database: str, message: str) -> None:
@@ -88,43 +84,6 @@ def test_a_database_that_cannot_be_used_is_one_message(postgresql: Postgres, use
         PostgresqlDatabase(postgresql.url(database, user=user))
     assert "\n" not in str(error.value)
     assert "wrong" not in str(error.value)
-
-
-def test_nobody_listens() -> None:
-    with pytest.raises(UnusableError, match=r"Connection refused.*Check that PostgreSQL runs and listens there"):
-        PostgresqlDatabase(f"postgresql://127.0.0.1:{free_port()}/metal")
-    with pytest.raises(UnusableError, match=r"No such file.*Check that PostgreSQL runs and listens there"):
-        PostgresqlDatabase("postgresql:///metal?host=/run/nowhere")
-
-
-def test_the_password_is_read_from_the_environment(postgresql: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    with closing(PostgresqlDatabase(postgresql.url(postgresql.database("secured"), user="secured"))) as database:
-        database.create(["things"])
-        database.write([("things", "a", "{}")])
-        assert database.tables() == ["things"]
-
-
-def test_a_user_who_may_not_create_tables(postgresql: Postgres, name: str) -> None:
-    with (
-        closing(PostgresqlDatabase(postgresql.url(name, user="guest"))) as database,
-        pytest.raises(UnusableError, match=rf"permission denied.*Let user guest own the database: ALTER DATABASE {name} OWNER TO guest"),
-    ):
-        database.create(["things"])
-
-
-def test_a_server_that_is_too_old(postgresql: Postgres, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OLDEST", 99)
-    with pytest.raises(UnusableError, match="is PostgreSQL 15, which is too old: version 99 or newer is needed"):
-        PostgresqlDatabase(postgresql.url(name))
-
-
-def test_a_newer_layout(postgresql: Postgres, name: str, store: Store) -> None:
-    store.close()
-    with postgresql.admin(name) as admin:
-        admin.execute("UPDATE metal.server SET layout = 2")
-    with pytest.raises(UnusableError, match=r"newer version of this program \(layout 2, this version knows 1\): update this program"):
-        PostgresqlDatabase(postgresql.url(name))
 
 
 def test_other_computers_are_reached_with_verified_tls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,12 +110,6 @@ async def test_a_second_server_is_refused(postgresql: Postgres, name: str, store
     store.put(Thing(id="b", name="new"))
     store.close()
     assert stored(postgresql, name) == {"a": "first", "b": "new"}
-
-
-def test_a_snapshot_needs_no_lock_and_does_not_change(postgresql: Postgres, name: str, store: Store) -> None:
-    with closing(PostgresqlDatabase(postgresql.url(name), is_snapshot=True)) as snapshot:
-        store.put(Thing(id="b", name="new"))
-        assert [id_ for id_, _body in snapshot.rows("things")] == ["a"]
 
 
 # --- lost connections
@@ -190,19 +143,6 @@ def test_the_outcome_of_a_change_without_an_answer_is_found_out(
     assert stored(postgresql, name) == names(store)
 
 
-def test_a_session_that_is_ended_is_noticed_by_the_check(postgresql: Postgres, name: str, store: Store) -> None:
-    [session] = postgresql.sessions(name)
-    with postgresql.admin() as admin:
-        admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
-    with pytest.raises(DatabaseError):
-        store.database.check()
-    assert not store.database.is_up
-    recover(store)
-    store.database.check()
-    store.put(Thing(id="a", name="second"))
-    assert names(store) == {"a": "second"}
-
-
 def test_a_server_that_does_not_answer_holds_up_a_change_for_a_limited_time(postgresql: Postgres, name: str, store: Store) -> None:
     database = store.database
     assert isinstance(database, PostgresqlDatabase)
@@ -222,20 +162,6 @@ def test_a_server_that_does_not_answer_holds_up_a_change_for_a_limited_time(post
     assert session not in postgresql.sessions(name)
     store.close()
     assert names(store) == stored(postgresql, name)
-
-
-def test_a_lost_session_that_lives_on_is_ended(postgresql: Postgres, name: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a cut of the network, which the server notices late."""
-    database = store.database
-    assert isinstance(database, PostgresqlDatabase)
-    [session] = postgresql.sessions(name)
-    alive, database._connection = database._connection, None
-    recover(store)
-    [now] = postgresql.sessions(name)
-    assert now != session
-    store.put(Thing(id="a", name="second"))
-    assert alive is not None
-    alive.close()
 
 
 def test_a_database_that_others_have_changed_is_not_used(postgresql: Postgres, name: str, store: Store) -> None:

@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
 from pathlib import Path
 
-from metal_api.process import Child
 from tests.eventually import eventually
 
 _PARENT = """
@@ -50,26 +47,3 @@ async def test_killing_the_parent_kills_the_child(tmp_path: Path) -> None:
     parent.kill()
     await parent.wait()
     await eventually(ended, what="child is gone")
-
-
-async def test_a_child_that_ends_is_started_again_until_stopped(tmp_path: Path) -> None:
-    child = Child("short", lambda: ["/bin/sh", "-c", "echo started; sleep 300"], directory=tmp_path, log=tmp_path / "log")
-    await child.start()
-
-    async def running() -> int | None:
-        return child.pid if "started" in child.last_words() else None
-
-    first = await eventually(running)
-    os.kill(first, signal.SIGKILL)
-
-    async def again() -> bool:
-        return child.last_words().count("started") == 2
-
-    await eventually(again)
-    last = child.pid
-    assert last not in {None, first}
-    await child.stop()
-    assert child.pid is None
-    assert last is not None
-    assert not _lives(last)
-    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600

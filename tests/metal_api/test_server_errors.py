@@ -13,7 +13,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from metal_api import audit
 from metal_api.audit import Audit
 from metal_api.boot import BootMedia, create_boot_app
 from metal_api.core.world import Environment, MetroNetwork
@@ -73,20 +72,6 @@ async def test_an_audit_log_that_cannot_be_written_changes_no_answer(
     assert len({json.dumps(each) for each in lines}) == len(lines)
 
 
-async def test_entries_that_are_not_kept_are_counted(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "MOST_KEPT", 3)
-    log = Audit(tmp_path)
-    sandbox.world.store.observe = log.write
-    for number in range(5):
-        await sandbox.api.put(sandbox.project, json={"name": f"name {number}"})
-    monkeypatch.setattr(log, "_path", tmp_path / "audit.log")
-    await sandbox.api.put(sandbox.project, json={"name": "the last"})
-    lines = [json.loads(each) for each in (tmp_path / "audit.log").read_text(encoding="utf-8").splitlines()]
-    assert [each["what"] for each in lines] == ["lost", "changed", "changed", "changed"]
-    assert lines[0]["lines"] == 3
-    assert lines[-1]["values"]["name"] == ["name 4", "the last"]
-
-
 async def test_an_error_in_an_operation_is_an_event(sandbox: Sandbox, server: FoundServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The device would stay ``provisioning`` until a restart; it can be reinstalled or deleted, and that again after another error."""
 
@@ -110,18 +95,6 @@ async def test_an_error_in_an_operation_is_an_event(sandbox: Sandbox, server: Fo
     await sandbox.until(lambda: sandbox.state(device["id"]) == "gone")
 
 
-async def test_an_error_in_a_power_action_is_an_event(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(_device_id: str) -> None:
-        raise RuntimeError("an error of the server")
-
-    device = await sandbox.active(hostname="one")
-    monkeypatch.setattr(sandbox.machines, "reboot", broken)
-    assert (await sandbox.api.post(f"/devices/{device['id']}/actions", json={"type": "reboot"})).status_code == 202
-    await sandbox.until(lambda: sandbox.world.store[Device][device["id"]].pending is None)
-    assert sandbox.state(device["id"]) == "active"
-    assert any(each.startswith("power.failed: ") for each in await sandbox.events(device["id"]))
-
-
 async def test_an_error_at_one_termination_time_keeps_those_of_other_devices(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     end = lifecycle.Lifecycle.end
 
@@ -137,19 +110,6 @@ async def test_an_error_at_one_termination_time_keeps_those_of_other_devices(san
     ids = [(await sandbox.create(hostname=each, termination_time=soon))["id"] for each in ("one", "two")]
     await sandbox.until(lambda: [sandbox.state(each) for each in ids] == ["gone", "gone"])
     assert not failures_left
-
-
-async def test_an_error_in_a_batch_is_its_message(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_arguments: object, **_options: object) -> None:
-        raise RuntimeError("an error of the server")
-
-    monkeypatch.setattr("metal_api.device_batches.order", broken)
-    order = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe", "quantity": 2}
-    made = await sandbox.api.post(f"{sandbox.project}/devices/batch", json={"batches": [order]})
-    (batch,) = made.json()["batches"]
-    await sandbox.until(lambda: sandbox.world.store["device_batches"][batch["id"]].state == "failed")
-    shown = (await sandbox.api.get(f"/batches/{batch['id']}")).json()
-    assert shown["error_messages"] == ["Error of the Metal API server, its log has more: RuntimeError: an error of the server"]
 
 
 @contextmanager

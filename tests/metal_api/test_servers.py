@@ -33,13 +33,6 @@ async def test_a_server_that_the_backend_has_forgotten_is_not_offered_anew(sandb
     assert servers(sandbox, again)[again.id].is_free
 
 
-async def test_other_servers_are_offered_beside_a_device(sandbox: Sandbox) -> None:
-    servers(sandbox, ONE)
-    await sandbox.create(plan=ONE.plan, metro=ONE.metro)
-    other = replace(ONE, id="5f6e9a00-0000-4000-8099-000000000003", name="r1-u2", macs=("52:54:00:99:00:02",))
-    assert servers(sandbox, ONE, other)[other.id].is_free
-
-
 async def test_a_server_is_not_reserved_for_a_project_of_another_organization_with_this_name(sandbox: Sandbox) -> None:
     reserved = replace(ONE, reserved_for="payments")
     assert servers(sandbox, reserved)[ONE.id].unavailable == "it is reserved for project 'payments', which does not exist"

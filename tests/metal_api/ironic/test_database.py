@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,12 +16,12 @@ import pytest
 from metal_api.backup import backup, restore
 from metal_api.core.database import IN_DOUBT, NOT_STORED, Database, SqliteDatabase
 from metal_api.core.postgresql import PostgresqlDatabase
-from metal_api.database_option import check_place, database_url
+from metal_api.database_option import check_place
 from metal_api.state_folder import StartError
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.server import ROOT, Server, running_server
 from tests.metal_api.ironic.test_server import command
-from tests.postgres import PACKAGE, PASSWORD, Postgres
+from tests.postgres import PACKAGE, Postgres
 from tests.system_packages import BOOT_ISO
 
 pytestmark = pytest.mark.debian(PACKAGE, *BOOT_ISO)
@@ -166,46 +166,3 @@ def test_backup_and_restore_in_both_directions(server: Server, tmp_path: Path, p
     server.state, server.api = to_postgresql, httpx.Client(base_url=server.api.base_url, timeout=20)
     server.start()
     assert (server.token, server.ids()) == (token, ids)
-
-
-Options = Callable[[Path], list[str]]
-
-
-def _file(folder: Path, text: str, mode: int) -> list[str]:
-    path = folder / "url"
-    path.write_text(text, encoding="utf-8")
-    path.chmod(mode)
-    return ["--database-url-file", str(path)]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (lambda _folder: ["--database", f"postgresql://metal:{PASSWORD}@127.0.0.1/metal"], "--database has a password, which other users"),
-        (
-            lambda _folder: ["--database", f"postgresql://127.0.0.1/metal?password={PASSWORD}"],
-            "--database has a password, which other users",
-        ),
-        (lambda _folder: ["--database", "mysql://127.0.0.1/metal"], "write it as postgresql://USER@HOST/DATABASE"),
-        (lambda _folder: ["--database", "postgresql://127.0.0.1/metal?colour=red"], 'invalid URI query parameter: "colour"'),
-        (lambda folder: _file(folder, "postgresql:///metal", 0o640), "has mode 0640, others may read the password in it: chmod 600"),
-        (lambda folder: ["--database", "postgresql:///m", *_file(folder, "postgresql:///m", 0o600)], "name one of them"),
-        (lambda _folder: ["--database-url-file", "missing"], "--database-url-file missing: No such file or directory"),
-    ],
-)
-def test_bad_options_are_one_message(tmp_path: Path, options: Options, message: str) -> None:
-    given = dict(zip(*[iter(options(tmp_path))] * 2, strict=True))
-    file = given.get("--database-url-file")
-    with pytest.raises(StartError) as error:
-        database_url(given.get("--database"), Path(file) if file else None)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    assert PASSWORD not in str(error.value)
-
-
-def test_the_url_with_its_password_is_in_a_file(tmp_path: Path, postgresql: Postgres) -> None:
-    url = postgresql.url(postgresql.database("secured"), user="secured")
-    options = _file(tmp_path, url.replace("secured@", f"secured:{PASSWORD}@") + "\n", 0o600)
-    done = command("backup", tmp_path / "backup.tar.gz", "--state", tmp_path, *options)
-    assert (done.returncode, done.stderr) == (1, f"metal_api: {url}: no state of a server is there\n")
-    assert not (tmp_path / "backup.tar.gz").exists()

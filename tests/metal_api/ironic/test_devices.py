@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from metal_api import boot
 from metal_api.core.world import MetroNetwork
-from metal_api.ironic.machines import ATTEMPTS
 from tests.metal_api.conftest import machine_client
 from tests.metal_api.ironic.fake_rack import METRO, PLAN, FakeRack, RackApi, rack_api
 
 ORDER = {"plan": PLAN, "metro": METRO, "operating_system": "custom_ipxe", "ipxe_script_url": "http://127.0.0.1/x.ipxe"}
-NO_SERVER = "There aren't available servers in that metro"
 
 
 async def test_a_device_is_a_node(api: RackApi) -> None:
@@ -39,19 +32,6 @@ async def test_a_device_is_a_node(api: RackApi) -> None:
     await api.until(lambda: api.free() == 1)
 
 
-async def test_no_more_devices_than_nodes(api: RackApi) -> None:
-    await api.offered(1)
-    assert await _capacity(api) == {"level": "critical", "available_servers": 1}
-    await api.active(hostname="w1")
-    assert await _capacity(api) == {"level": "unavailable", "available_servers": 0}
-    assert await api.refused("devices", ORDER) == [NO_SERVER]
-
-
-async def _capacity(api: RackApi) -> Any:
-    answer = await api.api.get("/capacity/metros", params={"metro": METRO, "plan": PLAN})
-    return answer.json()["capacity"][METRO][PLAN]
-
-
 async def test_orders_at_once_get_a_node_each(api: RackApi) -> None:
     await api.offered(4)
     answers = await asyncio.gather(*(api.api.post(f"{api.project}/devices", json=ORDER) for _unused in range(6)))
@@ -60,27 +40,6 @@ async def test_orders_at_once_get_a_node_each(api: RackApi) -> None:
     await api.until(lambda: all(api.state(each) == "active" for each in created))
     nodes = await asyncio.to_thread(lambda: list(api.rack.connection.baremetal.nodes(details=True)))
     assert sorted(each.instance_id for each in nodes) == sorted(created)
-
-
-async def test_a_reinstallation_deploys_again(api: RackApi) -> None:
-    (node_id,) = await api.offered(1)
-    device = await api.active(hostname="w1")
-    calls = api.ironic.calls["provision active"]
-    answer = await api.api.post(f"/devices/{device['id']}/actions", json={"type": "reinstall", "operating_system": "custom_ipxe"})
-    assert answer.status_code == 202, answer.text
-    await api.until(lambda: api.state(device["id"]) == "reinstalling")
-    await api.until(lambda: api.state(device["id"]) == "active")
-    assert api.ironic.calls["provision active"] == calls + 1
-    assert (await api.node(node_id))["instance_uuid"] == device["id"]
-
-
-async def test_a_node_in_maintenance_is_not_offered(api: RackApi) -> None:
-    (node_id,) = await api.offered(1)
-    await asyncio.to_thread(api.rack.change, node_id, maintenance=True)
-    await api.until(lambda: api.free() == 0)
-    assert await api.refused("devices", ORDER) == [NO_SERVER]
-    await asyncio.to_thread(api.rack.change, node_id, maintenance=False)
-    await api.until(lambda: api.free() == 1)
 
 
 async def test_a_node_of_another_user_is_not_offered(api: RackApi) -> None:
@@ -166,23 +125,6 @@ async def test_a_server_that_was_on_already_gets_no_script_before_it_is_booted_f
         ), events
 
 
-async def test_a_server_that_boots_for_ever_cannot_fill_the_memory(tmp_path: Path, rack: FakeRack, monkeypatch: pytest.MonkeyPatch) -> None:
-    networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
-    async with rack_api(tmp_path / "state", rack, networks=networks) as api:
-        await api.offered(1)
-        device = await api.active(hostname="w1", userdata="#!ipxe\necho script of w1\n", always_pxe=True)
-        most = len(await api.events(device["id"])) + 2
-        monkeypatch.setattr(boot, "MOST_EVENTS", most)
-        for _boot in range(4):
-            assert "script of w1" in (await api.ask_boot("127.91.0.10", "/auto.ipxe")).text
-        events = await api.events(device["id"])
-        assert len(events) == most
-        # An installation is recorded all the same.
-        await api.act(device["id"], "reinstall", "active")
-        booted = "provisioning.104.01: Device connected to DHCP system"
-        assert (await api.events(device["id"])).count(booted) == events.count(booted) + 1
-
-
 async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeRack) -> None:
     networks = {METRO: MetroNetwork("127.91.0.0/24", "127.91.0.1", "127.91.0.10", "127.91.0.20")}
     async with rack_api(tmp_path / "state", rack, networks=networks, rescue_script_url="http://127.0.0.1/rescue.ipxe") as api:
@@ -196,24 +138,3 @@ async def test_a_rescue_boots_the_rescue_system_once(tmp_path: Path, rack: FakeR
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).text == "#!ipxe\nchain --autofree http://127.0.0.1/rescue.ipxe\n"
         await api.act(device["id"], "reboot", "active")
         assert (await api.ask_boot("127.91.0.10", "/auto.ipxe")).status_code == 404
-
-
-async def test_calls_use_nothing_that_openstacksdk_deprecates(rack: FakeRack) -> None:
-    client = rack.client()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert "fake-hardware" in await client.drivers()
-    finally:
-        client.close()
-
-
-async def test_polls_do_not_grow_with_the_devices(api: RackApi) -> None:
-    await api.offered(8)
-    before = api.ironic.polls
-    lists = api.ironic.calls["list nodes"]
-    devices = [await api.create(hostname=f"w{number}") for number in range(8)]
-    await api.until(lambda: all(api.state(each["id"]) == "active" for each in devices), 90)
-    assert api.ironic.calls["list nodes"] - lists <= api.ironic.polls - before + 1
-    # Ironic refuses some when its SQLite is busy.
-    assert 8 <= api.ironic.calls["create allocation"] <= 8 * ATTEMPTS

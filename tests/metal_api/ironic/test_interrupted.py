@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from metal_api.devices.lifecycle import Lifecycle
 from metal_api.devices.record import Device
 from metal_api.ironic import machines
 from metal_api.ironic.client import IronicClient, IronicError
+from metal_api.ironic.machines import REFUSALS
 from metal_api.servers import Server
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 
@@ -44,38 +43,42 @@ async def test_a_power_action_that_ironic_lost_is_repeated(api: RackApi, monkeyp
     assert any(each.startswith("server.power_failed: Request of power off is repeated") for each in await api.events(id_))
 
 
-async def test_a_reboot_that_ironic_lost_is_repeated(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusal_of_ironic_is_repeated_a_few_times_and_then_an_event(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was repeated without end and without a word, 582 times in 15 s, and the device could not be deleted."""
+    monkeypatch.setattr(machines, "_LONGEST_PAUSE", 0.02)
     await api.offered(1)
-    id_ = (await api.active(hostname="w1"))["id"]
-    requested = _lose_the_first(monkeypatch)
-    await api.act(id_, "reboot")
-    await api.until(lambda: ("reboot", id_) in api.machines.calls)
-    assert requested == ["power off", "power off", "power on"]
-
-
-async def test_the_patience_of_an_operation_is_its_own(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ironic carries out a request whose answer is lost. Half an hour later the first 503 of a new operation on this node was its end."""
-    await api.offered(1)
-    provision, clock, late = IronicClient.provision, time.monotonic, 0.0
-    lost: list[str] = ["active"]
     refused: list[str] = []
 
-    async def fails_once(self: IronicClient, node_id: str, target: str) -> None:
-        if late and not refused:
-            refused.append(target)
-            raise IronicError("no conductor", 503)
-        await provision(self, node_id, target)
-        if target in lost:
-            lost.remove(target)
-            raise IronicError("Ironic does not answer", 0)
+    async def refuse(_client: IronicClient, _node_id: str, target: str) -> None:
+        refused.append(target)
+        raise IronicError("the node is locked", 409)
 
-    monkeypatch.setattr(IronicClient, "provision", fails_once)
-    monkeypatch.setattr(machines, "time", SimpleNamespace(monotonic=lambda: clock() + late))
-    await api.delete((await api.active(hostname="w1"))["id"])
+    with monkeypatch.context() as patched:
+        patched.setattr(IronicClient, "provision", refuse)
+        id_ = (await api.create(hostname="w1"))["id"]
+        await api.until(lambda: api.state(id_) == "failed", 120)
+    assert f"provisioning.failed: Ironic has refused a request {REFUSALS} times: the node is locked" in await api.events(id_)
+    assert refused == ["active"] * REFUSALS
+    await api.delete(id_)
     await api.until(lambda: api.free() == 1)
-    late = 10_000.0
-    assert (await api.active(hostname="w2"))["state"] == "active"
-    assert (lost, refused) == ([], ["active"])
+
+
+@pytest.mark.parametrize("status", [0, 503])
+async def test_an_ironic_that_does_not_answer_is_waited_for(api: RackApi, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    await api.offered(1)
+    asked: list[str] = []
+    provision = IronicClient.provision
+
+    async def answers_late(self: IronicClient, node_id: str, target: str) -> None:
+        asked.append(target)
+        if len(asked) <= REFUSALS:
+            raise IronicError("Ironic does not answer", status)
+        await provision(self, node_id, target)
+
+    monkeypatch.setattr(IronicClient, "provision", answers_late)
+    id_ = (await api.create(hostname="w1"))["id"]
+    await api.until(lambda: api.state(id_) == "active", 120)
+    assert asked == ["active"] * (REFUSALS + 1)
 
 
 async def test_a_server_whose_node_is_missing_keeps_its_record(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,20 +99,6 @@ async def test_a_server_whose_node_is_missing_keeps_its_record(api: RackApi, mon
     await api.until(lambda: not len(servers))
 
 
-async def test_servers_whose_nodes_are_not_as_they_were_are_enrolled_first(api: RackApi) -> None:
-    """A kill between the creation of the node of a device and its adoption leaves it so."""
-    used, free = await api.offered(2)
-    device = await api.active(hostname="w1")
-    if api.world.store[Device][device["id"]].server_id != used:
-        used, free = free, used
-    names = {each.id: each.name for each in api.world.store[Server]}
-    assert await api.ironic.lost(api.world) == []
-    for state in ("enroll", "manageable", "adopt failed"):
-        api.rack.set_in_database(used, provision_state=state)
-        api.rack.set_in_database(free, provision_state=state)
-        assert await api.ironic.lost(api.world) == [names[used]]
-
-
 async def _interrupted_order(state: Path, rack: FakeRack) -> tuple[str, str]:
     """End a server between the deployment of a device and its first boot; returns the ids of node and device."""
     async with rack_api(state, rack) as api:
@@ -122,17 +111,6 @@ async def _interrupted_order(state: Path, rack: FakeRack) -> tuple[str, str]:
 
 def _fail_deployment(rack: FakeRack, node_id: str) -> None:
     rack.set_in_database(node_id, provision_state="deploy failed", target_provision_state="active", last_error="the conductor has ended")
-
-
-async def test_a_power_action_is_requested_whatever_ironic_lists(api: RackApi) -> None:
-    """After the end of an Ironic its list may be of before a power action that it had begun."""
-    (node_id,) = await api.offered(1)
-    id_ = (await api.active(hostname="w1"))["id"]
-    await asyncio.to_thread(api.rack.set_in_database, node_id, power_state="power off")
-    before = api.ironic.calls["power off"]
-    await api.act(id_, "power_off")
-    await api.until(lambda: api.state(id_) == "inactive")
-    assert api.ironic.calls["power off"] == before + 1
 
 
 async def test_a_machine_that_may_have_given_up_booting_is_rebooted_after_a_restart(tmp_path: Path, rack: FakeRack) -> None:
@@ -195,15 +173,6 @@ async def test_a_reinstallation_that_was_complete_is_not_repeated_after_a_restar
         assert (api.ironic.calls["provision deleted"], api.ironic.calls["provision active"]) == (0, 0)
 
 
-async def test_a_deployment_that_failed_with_the_server_is_an_event(tmp_path: Path, rack: FakeRack) -> None:
-    node_id, id_ = await _interrupted_order(tmp_path / "state", rack)
-    _fail_deployment(rack, node_id)
-    async with rack_api(tmp_path / "state", rack) as api:
-        await api.until(lambda: api.state(id_) == "active")
-        name = (await api.node(node_id))["name"]
-        assert f"server.deploy_failed: Deployment of server {name} failed: the conductor has ended" in await api.events(id_)
-
-
 async def test_an_allocation_that_goes_on_after_a_deletion_is_deleted(api: RackApi, monkeypatch: pytest.MonkeyPatch) -> None:
     (node_id,) = await api.offered(1)
     allocated = asyncio.Event()
@@ -256,32 +225,3 @@ async def test_only_the_maintenance_of_a_failed_cleaning_is_ended(api: RackApi, 
     await api.delete(id_)
     node = await api.node(node_id)
     assert (node["maintenance"], node["provision_state"], node["power_state"]) == (False, "available", "power off")
-
-
-async def test_a_cleaning_is_an_event_when_it_is_complete(api: RackApi, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "metal_api.ironic.machines")
-    (node_id,) = await api.offered(1)
-    id_ = (await api.active(hostname="w1"))["id"]
-    name = (await api.node(node_id))["name"]
-    await asyncio.to_thread(api.rack.set_in_database, node_id, provision_state="clean wait", target_provision_state="available")
-    await asyncio.to_thread(api.rack.forget_instance, node_id)
-    assert (await api.api.delete(f"/devices/{id_}")).status_code == 204
-    for _unused in range(3):
-        await api.ironic.next_poll()
-    assert api.state(id_) == "deprovisioning"
-    assert f"{id_}: Cleaning of server {name} is complete" not in caplog.messages
-    await asyncio.to_thread(
-        api.rack.set_in_database, node_id, provision_state="available", target_provision_state=None, power_state="power off"
-    )
-    await api.until(lambda: api.state(id_) == "gone")
-    texts = [each for each in caplog.messages if each.startswith(id_)]
-    assert texts[-2:] == [f"{id_}: Cleaning of server {name} is complete", f"{id_}: Server {name} is powered off and free again"]
-    # Without an agent Ironic cleans nothing.
-    caplog.clear()
-    id_ = (await api.active(hostname="w2"))["id"]
-    await api.delete(id_)
-    texts = [each for each in caplog.messages if each.startswith(id_)]
-    assert texts[-2:] == [
-        f"{id_}: Power off and release of server {name} requested",
-        f"{id_}: Server {name} is powered off and free again",
-    ]

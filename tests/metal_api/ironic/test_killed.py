@@ -17,7 +17,6 @@ from metal_api.ironic.embedded import Access
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.killed import differences, moments
 from tests.metal_api.ironic.server import Server, rack_file, running_server
-from tests.postgres import PACKAGE, Postgres
 from tests.system_packages import BOOT_ISO
 
 pytestmark = pytest.mark.debian(*BOOT_ISO)
@@ -85,22 +84,6 @@ def test_the_ironic_is_killed(server: Server, rack: FakeRack, at: list[float]) -
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         _settle_and_check(server, rack)
-
-
-@pytest.mark.long
-@pytest.mark.debian(PACKAGE)
-def test_the_connection_to_the_database_is_cut(tmp_path: Path, rack: FakeRack, postgresql: Postgres) -> None:
-    name = postgresql.database()
-    with running_server(tmp_path, rack, "127.90.0", SERVERS, "--database", postgresql.url(name)) as server:
-        for turn, moment in enumerate(moments(MOMENTS, WORK)):
-            _work(server, turn)
-            time.sleep(moment)
-            with postgresql.admin() as admin:
-                [session] = postgresql.sessions(name)
-                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
-            # A check of the server finds that out within two seconds: until then all would seem to be done.
-            server.until(lambda cut=session: postgresql.sessions(name) not in ([], [cut]), what="the server has connected again")
-            _settle_and_check(server, rack)
 
 
 def test_the_ironic_of_its_own_ends_with_the_server(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
-import shutil
 import signal
 import ssl
 import stat
@@ -21,8 +19,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.argspec import ENVIRONMENT
-from metal_api.ironic.enrolment import Result
-from metal_api.printable import PrintableFormatter
 from tests.certificates import self_signed
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.server import ROOT, Server, rack_file, running_server
@@ -122,14 +118,10 @@ def test_a_second_server_on_the_same_state_is_refused(server: Server) -> None:
     [
         (["--rack", "missing.yml"], "missing.yml cannot be used, nothing was started:\n  the file cannot be read"),
         (["--listen", "0.0.0.0:8443", "--plain-http"], "tokens would be readable on the network"),
-        (["--listen", "localhost"], "write it as ADDRESS:PORT"),
         (["--boot-listen", "0.0.0.0:8801"], "name the URL at which machines reach it with --boot-url"),
         (["--certificate", "a.pem"], "--certificate and --key: one needs the other"),
-        (["--agent", "."], "vmlinuz and initramfs.img missing there"),
         (["--ironic-url", "http://127.0.0.1:1", "--ironic-user", "a"], "--ironic-user and --ironic-password-file: one needs the other"),
-        (["--ironic-url", "http://127.0.0.1:1", "--os-cloud", "a"], "name one Ironic"),
         (["--ironic-url", "http://127.0.0.1:1"], "the Ironic at http://127.0.0.1:1 cannot be used: Ironic does not answer"),
-        (["--boot-listen", "192.0.2.1:8801"], "--boot-listen 192.0.2.1:8801: Cannot assign requested address"),
     ],
 )
 def test_bad_options_are_one_message(tmp_path: Path, rack: FakeRack, options: list[str], message: str) -> None:
@@ -147,34 +139,6 @@ def test_bad_options_are_one_message(tmp_path: Path, rack: FakeRack, options: li
     assert message in done.stderr, done.stderr
     assert lines[0].startswith("metal_api: "), done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_state_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    state.mkdir(mode=0o700)
-    (state / "metal.sqlite").write_bytes(b"no database" * 1000)
-    file = rack_file(tmp_path / "rack.yml", "127.90.3", 1)
-    words = ("--boot-listen", f"127.0.0.1:{free_port()}", "--ironic-url", "http://127.0.0.1:1")
-    done = command("serve", "--state", state, "--rack", file, *words)
-    assert done.returncode == 1
-    assert done.stderr == f"metal_api: {state}/metal.sqlite cannot be used: file is not a database\n"
-    shutil.rmtree(state)
-    # No folder for the boot ISO can be made, as on a full disk.
-    state.mkdir(mode=0o700)
-    (state / "media").touch()
-    done = command("serve", "--state", state, "--rack", file, *words)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert done.stderr.startswith(f"metal_api: --state {state}: "), done.stderr
-
-
-def test_an_expired_certificate_is_refused(tmp_path: Path, rack: FakeRack) -> None:
-    both = tmp_path / "both.pem"
-    both.write_bytes(b"".join(self_signed(ec.generate_private_key(ec.SECP256R1()), datetime(2021, 1, 1, tzinfo=UTC))))
-    server = Server(tmp_path, rack_file(tmp_path / "rack.yml", "127.90.3", 1), rack.ironic.access)
-    server.command.remove("--plain-http")
-    done = command(*server.command[3:], "--certificate", both, "--key", both)
-    assert done.returncode == 1, done.stderr
-    assert f"metal_api: --certificate {both}: it has expired at 2021-01-01 00:00 UTC, and clients refuse it" in done.stderr
 
 
 def test_a_renewed_certificate_is_used_without_a_restart(tmp_path: Path, rack: FakeRack) -> None:
@@ -216,12 +180,6 @@ def _shown(port: int) -> tuple[datetime, type]:
     found = x509.load_pem_x509_certificate(ssl.get_server_certificate(("127.0.0.1", port)).encode("ascii"))
     kinds = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey)
     return found.not_valid_after_utc, next(each for each in kinds if isinstance(found.public_key(), each))
-
-
-def test_a_message_is_one_line_of_the_log() -> None:
-    record = logging.LogRecord("metal_api", logging.INFO, "", 0, "BMC: %s", ("\x1b[2Joff\n2026-11-25 INFO all is well",), None)
-    assert PrintableFormatter("%(levelname)s %(message)s").format(record) == r"INFO BMC: \x1b[2Joff\n2026-11-25 INFO all is well"
-    assert str(Result("u1", "failed", "it says \x1b[2J")) == r"u1: failed: it says \x1b[2J"
 
 
 def test_the_api_has_a_certificate_of_its_own_ca(tmp_path: Path, rack: FakeRack) -> None:

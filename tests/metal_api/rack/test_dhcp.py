@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from metal_api.network.dnsmasq import Host, kept_leases
-from metal_api.network.reservations import reservations
+from metal_api.network.dnsmasq import Host
 from tests.network.namespaces import Namespace, namespaces
 
 SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -234,58 +233,5 @@ class TestLeases:
             finally:
                 process.terminate()
 
-    def test_the_port_is_taken(self, link: tuple[Namespace, Namespace], tmp_path: Path) -> None:
-        api, _unused = link
-        hold = "import socket, sys; s = socket.socket(type=2); s.bind(('', 67)); print('held', flush=True); sys.stdin.read()"
-        argv = ["ip", "netns", "exec", api.name, sys.executable, "-c", hold]
-        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "held\n"
-            with dhcp(api, tmp_path) as serving:
-                assert "dnsmasq does not start on eth0: another DHCP server runs on this computer: stop it" in serving.serve(HOST)
-            assert process.stdin is not None
-            process.stdin.close()
-
-    def test_an_interface_without_an_address_in_the_network(self, tmp_path: Path) -> None:
-        with contextlib.ExitStack() as stack:
-            (api,) = stack.enter_context(namespaces("api"))
-            serving = stack.enter_context(dhcp(api, tmp_path))
-            for _attempt in range(2):
-                assert serving.serve(HOST).startswith(
-                    "metro lab: interface eth0 has no IPv4 address, none in 10.20.0.0/24: give it an address"
-                )
-            api.run("ip", "address", "add", "10.20.0.1/24", "dev", "eth0")
-            api.run("ip", "link", "set", "eth0", "up")
-            assert serving.serve(HOST).startswith("ready")
-
 
 HOSTS = [Host(U2, "10.20.0.51", "r1-u2"), Host(U1, "10.20.0.50", "r1-u1")]
-
-
-def test_leases_of_other_cards_are_not_kept() -> None:
-    own, removed = f"0 {U2} 10.20.0.51 r1-u2 01:{U2}\n", f"0 {U1} 10.20.0.60 * *\n"
-    assert kept_leases(f"{own}0 52:54:00:00:00:09 10.20.0.50 r1-u1 *\n{removed}", HOSTS) == own + removed
-
-
-@with_dnsmasq
-@pytest.mark.parametrize("tftp", ["", "10.20.0.9"])
-def test_reservations_of_dnsmasq(tmp_path: Path, tftp: str) -> None:
-    text = reservations("dnsmasq", HOSTS, BOOT_URL, tftp_server=tftp)
-    assert f"dhcp-host={U1},10.20.0.50,r1-u1\n" in text
-    assert ("dhcp-boot=tag:!ipxe,tag:bios,undionly.kpxe,,10.20.0.9\n" in text) is bool(tftp)
-    path = tmp_path / "dnsmasq.conf"
-    path.write_text(text, encoding="utf-8")
-    subprocess.run(["dnsmasq", "--test", f"--conf-file={path}"], check=True, capture_output=True, env={"PATH": SEARCHED})
-
-
-def test_reservations_of_others() -> None:
-    isc = reservations("isc-dhcpd", HOSTS, BOOT_URL, tftp_server="10.20.0.9")
-    assert f"host r1-u1 {{ hardware ethernet {U1}; fixed-address 10.20.0.50; }}" in isc
-    assert f'filename "{BOOT_URL}/boot.ipxe";' in isc
-    # Compared as two bytes: with a number no client matches.
-    assert "option architecture = 00:07 or option architecture = 00:09" in isc
-    kea = json.loads(reservations("kea", HOSTS, BOOT_URL))["Dhcp4"]
-    assert kea["reservations"][0] == {"hw-address": U1, "ip-address": "10.20.0.50", "hostname": "r1-u1"}
-    assert [each["name"] for each in kea["client-classes"]] == ["metal-ipxe"]
-    with pytest.raises(ValueError, match="'bind' is not one of dnsmasq, isc-dhcpd, kea"):
-        reservations("bind", HOSTS, BOOT_URL)

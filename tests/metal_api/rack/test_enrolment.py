@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from metal_api.ironic.enrolment import EnrolmentError, Report, enrol
+from metal_api.ironic.enrolment import Report, enrol
 from metal_api.ironic.mapping import server_of_node
-from metal_api.ironic.nodes import PasswordHashes
 from metal_api.rack import load
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.rack.redfish import RedfishService, System, redfish
@@ -66,17 +65,6 @@ async def test_a_server_is_enrolled_once(ironic: FakeRack, folder: Path) -> None
     assert report.calls == 3
 
 
-async def test_what_differs_is_changed(ironic: FakeRack, folder: Path) -> None:
-    await enrolled(ironic, folder, fake("r1-u1", U1))
-    more = "plan: m3.small.x86, reserved_for: payments, firmware: bios"
-    _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U2, more))
-    assert lines == ["r1-u1: changed: reserved_for, plan, firmware, MAC addresses"]
-    after = node(ironic, "r1-u1")
-    assert (after["resource_class"], after["extra"]["metal"]["reserved_for"]) == ("m3.small.x86", "payments")
-    assert (after["properties"]["capabilities"], after["provision_state"]) == ("boot_mode:bios", "available")
-    assert ports(ironic, "r1-u1") == {U2: True}
-
-
 async def test_a_server_in_use_keeps_its_state(ironic: FakeRack, folder: Path) -> None:
     await enrolled(ironic, folder, fake("r1-u1", U1))
     id_ = node(ironic, "r1-u1")["uuid"]
@@ -93,34 +81,12 @@ async def test_a_server_in_use_keeps_its_state(ironic: FakeRack, folder: Path) -
     bare.set_node_provision_state(id_, "deleted", wait=True)
 
 
-async def test_a_dry_run_changes_nothing(ironic: FakeRack, folder: Path) -> None:
-    _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U1), dry_run=True)
-    assert lines == ["r1-u1: planned: would be created with address 10.20.1.1"]
-    assert not list(ironic.connection.baremetal.nodes())
-    await enrolled(ironic, folder, fake("r1-u1", U1))
-    _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U1, "plan: m3.small.x86"), dry_run=True)
-    assert lines == ["r1-u1: planned: would change: plan"]
-    assert node(ironic, "r1-u1")["resource_class"] == "c3.small.x86"
-
-
 async def test_addresses_are_kept(ironic: FakeRack, folder: Path) -> None:
     await enrolled(ironic, folder, fake("r1-u1", U1), fake("r1-u2", U2, "plan: c3.small.x86, address: 10.20.1.1"))
     # The order in the file is another one, and a server came before them.
     await enrolled(ironic, folder, fake("r1-u0", "52:54:00:88:00:03"), fake("r1-u2", U2), fake("r1-u1", U1))
     addresses = {name: node(ironic, name)["extra"]["metal"]["address"] for name in ("r1-u0", "r1-u1", "r1-u2")}
     assert addresses == {"r1-u0": "10.20.1.3", "r1-u1": "10.20.1.2", "r1-u2": "10.20.1.1"}
-
-
-async def test_no_address_is_left(ironic: FakeRack, folder: Path) -> None:
-    head = HEAD.replace("10.20.9.9", "10.20.1.1")
-    await enrolled(ironic, folder, fake("r1-u1", U1), head=head)
-    _unused, lines = await enrolled(ironic, folder, fake("r1-u2", U2), head=head)
-    assert "r1-u2: failed: no address is left in 10.20.1.1-10.20.1.1 of metro lab" in lines[0]
-    assert lines[1] == "r1-u1: not in the file: still in Ironic: delete it with --remove r1-u1"
-    _unused, lines = await enrolled(ironic, folder, remove=["r1-u1"], head=head)
-    assert lines == ["r1-u1: removed: deleted from Ironic"]
-    _unused, lines = await enrolled(ironic, folder, fake("r1-u2", U2), head=head)
-    assert lines == ["r1-u2: enrolled"]
 
 
 async def test_a_mac_address_of_another_node(ironic: FakeRack, folder: Path) -> None:
@@ -143,16 +109,6 @@ async def test_a_node_of_another_owner_is_left_alone(ironic: FakeRack, folder: P
     assert lines == ["r1-u1: failed: Ironic has no node of this name that was enrolled from a rack file: nothing to remove"]
 
 
-async def test_a_driver_that_ironic_does_not_have(ironic: FakeRack, folder: Path) -> None:
-    answer = ironic.connection.baremetal.get("/drivers", microversion="1.80").json()["drivers"]
-    if "ipmi" in {each["name"] for each in answer}:
-        pytest.skip("ipmitool is installed here, so this Ironic has the driver ipmi")
-    _unused, lines = await enrolled(
-        ironic, folder, f"name: r1-u1, plan: c3.small.x86, macs: ['{U1}'], bmc: {{driver: ipmi, address: 127.0.0.1}}"
-    )
-    assert lines[0].startswith("r1-u1: failed: driver ipmi is not enabled in Ironic (enabled: fake-hardware, idrac, redfish)")
-
-
 async def test_inspection_finds_plan_and_mac_addresses(ironic: FakeRack, folder: Path) -> None:
     with redfish({"1": System((U1, U2))}) as service:
         _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))
@@ -166,28 +122,6 @@ async def test_inspection_finds_plan_and_mac_addresses(ironic: FakeRack, folder:
         assert service.changes == []
 
 
-async def test_inspection_finds_the_mac_address_of_another_node(ironic: FakeRack, folder: Path) -> None:
-    await enrolled(ironic, folder, fake("r1-u1", U1))
-    with redfish({"1": System((U1,))}) as service:
-        _unused, lines = await enrolled(ironic, folder, fake("r1-u1", U1), real("r1-u2", service))
-        assert service.changes == []
-    assert lines[1].startswith(
-        "r1-u2: failed: inspection has found no MAC address that is free: give macs, and check that no other node has them"
-    )
-    assert (node(ironic, "r1-u2")["provision_state"], ports(ironic, "r1-u1")) == ("manageable", {U1: True})
-
-
-async def test_inspection_fails_where_the_file_has_all(ironic: FakeRack, folder: Path) -> None:
-    """As with a BMC that does not report its processors."""
-    described = f"plan: c3.small.x86, macs: ['{U1}']"
-    with redfish({"1": System((U1,), threads=0)}) as service:
-        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service, more=described))
-        assert lines[0].startswith("r1-u1: enrolled: inspection failed, the file is used: ")
-        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service, more=described))
-        assert lines == ["r1-u1: unchanged"]
-    assert node(ironic, "r1-u1")["provision_state"] == "available"
-
-
 async def test_a_server_that_is_powered_on_is_not_given_away(ironic: FakeRack, folder: Path) -> None:
     with redfish({"1": System((U1,), power="On")}) as service:
         for _run in range(2):
@@ -198,15 +132,6 @@ async def test_a_server_that_is_powered_on_is_not_given_away(ironic: FakeRack, f
         assert lines[0].startswith("r1-u1: changed")
         assert service.changes == []
     assert node(ironic, "r1-u1")["provision_state"] == "available"
-
-
-async def test_no_plan_fits(ironic: FakeRack, folder: Path) -> None:
-    with redfish({"1": System((U1,), memory_gib=2)}) as service:
-        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service))
-    assert lines == [
-        "r1-u1: failed: no plan fits what inspection has found (2 GB of memory, 16 CPU threads, 480 GB, 480 GB): "
-        "describe one in plans, or give plan"
-    ]
 
 
 @pytest.mark.parametrize("more", ["firmware: uefi", f"plan: c3.small.x86, macs: ['{U1}']"], ids=["inspected", "described"])
@@ -267,12 +192,6 @@ async def test_a_wrong_password(ironic: FakeRack, folder: Path) -> None:
     assert "another" not in str(node(ironic, "r1-u1"))
 
 
-async def test_a_system_that_the_bmc_does_not_have(ironic: FakeRack, folder: Path) -> None:
-    with redfish({"1": System((U1,))}) as service:
-        _unused, lines = await enrolled(ironic, folder, real("r1-u1", service, system="9"))
-    assert lines[0].startswith(f"r1-u1: failed: the BMC {service.url} has no system /redfish/v1/Systems/9: set system of bmc")
-
-
 @pytest.mark.parametrize("options", [{"dry_run": True}, {"check_bmcs": True}])
 async def test_a_bmc_that_does_not_answer(ironic: FakeRack, folder: Path, options: dict[str, Any]) -> None:
     (port,) = free_ports(1)
@@ -324,33 +243,3 @@ async def test_an_enrolment_that_was_ended_is_continued(ironic: FakeRack, folder
     assert {each["provision_state"] for each in after} == {"available"}
     assert {tuple(each["traits"]) for each in after} == {("CUSTOM_METAL_METRO_LAB",)}
     assert all(len(ports(ironic, each["name"])) == 1 for each in after)
-
-
-async def test_an_ironic_that_does_not_answer(ironic: FakeRack, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (port,) = free_ports(1)
-    monkeypatch.setattr(ironic, "connection", type(ironic.ironic.access)(f"http://127.0.0.1:{port}").connect())
-    with pytest.raises(EnrolmentError, match="Ironic cannot be read: Ironic does not answer"):
-        await enrolled(ironic, folder, fake("r1-u1", U1))
-    monkeypatch.undo()
-
-
-def test_hashes_of_passwords() -> None:
-    hashes = PasswordHashes()
-    known = hashes.new("secret")
-    assert "secret" not in known
-    assert PasswordHashes.matches(known, "secret")
-    assert not PasswordHashes.matches(known, "other")
-    assert not PasswordHashes.matches("", "")
-    assert PasswordHashes().new("secret") != known
-
-
-@pytest.mark.long
-async def test_200_servers(ironic: FakeRack, folder: Path) -> None:
-    servers = [fake(f"n{index:03d}", f"52:54:00:88:01:{index:02x}") for index in range(200)]
-    report, _unused = await enrolled(ironic, folder, *servers, at_once=32)
-    assert [each.outcome for each in report.results] == ["enrolled"] * 200
-    assert len({each.address for each in report.results}) == 200
-    # Six changes for each server, and what is tried again because SQLite was locked; reading does not grow with the servers.
-    assert report.calls < 200 * 9
-    report, _unused = await enrolled(ironic, folder, *servers)
-    assert ({each.outcome for each in report.results}, report.calls) == ({"unchanged"}, 3)

@@ -70,10 +70,6 @@ def test_the_example_of_the_documentation(folder: Path) -> None:
     assert (third.bmc.driver, third.bmc.address, third.boot, third.firmware) == ("ipmi", "10.30.0.14", "pxe", "bios")
 
 
-def test_passwords_are_not_in_the_representation(folder: Path) -> None:
-    assert "secret" not in repr(loaded(folder, GOOD))
-
-
 def test_a_password_can_be_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = GOOD.replace('"https://10.30.0.12"', '"https://10.30.0.12", password_env: BMC_OF_U12')
     assert problems(folder, text) == ["servers[1] r1-u12: bmc: password_env BMC_OF_U12: the environment variable is not set or empty"]
@@ -92,12 +88,6 @@ SECOND = METRO.replace("lab", "two")
 
 PROBLEMS = {
     "unknown key": ("name: r1-u10", "name: r1-u10\n    colour: red", "servers[0] r1-u10: unknown key 'colour'"),
-    "unknown key at the top": ("defaults:", "racks: []\ndefaults:", "unknown key 'racks'"),
-    "unknown default": (
-        "  metro: lab",
-        "  metro: lab\n  address: 10.20.0.50",
-        "defaults: the key 'address' cannot be the same for all servers",
-    ),
     "name twice": ("name: r1-u12", "name: r1-u10", "servers: the name r1-u10 is that of servers[1] r1-u10 and servers[0] r1-u10"),
     "MAC twice": (
         "name: r1-u10",
@@ -109,13 +99,6 @@ PROBLEMS = {
         "https://10.30.0.10/",
         "servers[1] r1-u12: the BMC https://10.30.0.10 is that of servers[0] r1-u10 already",
     ),
-    "malformed MAC": ("52:54:00:12:34:56", "'52:54'", "servers[1] r1-u12: macs: '52:54' is not a MAC address such as 52:54:00:12:34:56"),
-    "multicast MAC": (
-        "52:54:00:12:34:56",
-        "01:54:00:12:34:56",
-        "servers[1] r1-u12: macs: 01:54:00:12:34:56 is a multicast or empty address, no server has it",
-    ),
-    "unknown metro": ("name: r1-u10", "name: r1-u10\n    metro: xx", "servers[0] r1-u10: metro 'xx' is not one of lab"),
     "unknown plan": (
         "name: r1-u10",
         "name: r1-u10\n    plan: big.x86",
@@ -127,54 +110,17 @@ PROBLEMS = {
         "servers[0] r1-u10: plan 'c3.large.arm64': servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for "
         "x86-64 only",
     ),
-    "own plan of an ARM server": (
-        "servers:",
-        "plans: [{slug: ampere.arm64, cpu: Altra, cores: 8, memory_gb: 32, drives: []}]\nservers:",
-        "plans[0] ampere.arm64: slug 'ampere.arm64': servers with ARM processors cannot be booted: DHCP and the boot ISO have loaders for "
-        "x86-64 only",
-    ),
-    "slug without an architecture": (
-        "servers:",
-        "plans: [{slug: r640, cpu: Xeon, cores: 8, memory_gb: 32, drives: []}]\nservers:",
-        "plans[0] r640: slug 'r640' is not a slug that ends in .x86, such as r640.x86",
-    ),
-    **{
-        f"{count} drives": (
-            "servers:",
-            "plans: [{slug: r640.x86, cpu: Xeon, cores: 8, memory_gb: 32, drives: [{size_gb: 480, type: SSD, "
-            f"count: {count}}}]}}]\nservers:",
-            f"plans[0] r640.x86: drives[0]: count {count} is not a number from 1 to 1000",
-        )
-        for count in (-1, 0, 1001)
-    },
     "address of another network": (
         "name: r1-u10",
         "name: r1-u10\n    address: 10.20.0.53",
         "servers[0] r1-u10: address 10.20.0.53 is outside of the addresses 10.20.0.50-10.20.0.52 of metro lab",
     ),
-    "IPv6 address": (
-        "name: r1-u10",
-        "name: r1-u10\n    address: fd00::1",
-        "servers[0] r1-u10: address 'fd00::1' is not an IPv4 address: IPv6 is not supported",
-    ),
-    "gateway elsewhere": ("10.20.0.1,", "10.21.0.1,", "metros[0] lab: gateway 10.21.0.1 is not in network 10.20.0.0/24"),
     "gateway for a server": ("10.20.0.1,", "10.20.0.51,", "metros[0] lab: addresses 10.20.0.50-10.20.0.52 include the gateway 10.20.0.51"),
-    "time server among the servers": (
-        "gateway: 10.20.0.1,",
-        "gateway: 10.20.0.1, time_servers: [10.20.0.50],",
-        "metros[0] lab: addresses 10.20.0.50-10.20.0.52 include the time server 10.20.0.50",
-    ),
-    "name of a time server": (
-        "gateway: 10.20.0.1,",
-        "gateway: 10.20.0.1, time_servers: [ntp.example],",
-        "metros[0] lab: time_servers: 'ntp.example' is not an IPv4 address: 'ntp.example' does not appear to be an IPv4 or IPv6 address",
-    ),
     "overlapping metros": (
         f"  - {METRO}",
         f"  - {METRO}\n  - {SECOND}",
         "metros: network 10.20.0.0/24 of two overlaps 10.20.0.0/24 of lab",
     ),
-    "too few addresses": ("-10.20.0.52", "-10.20.0.50", "metro lab: addresses 10.20.0.50-10.20.0.50 are 1, too few for 2 servers"),
     "password in the file": (
         "password_file: password",
         "password: secret",
@@ -185,40 +131,11 @@ PROBLEMS = {
         "https://a:b@10.30.0.10",
         "servers[0] r1-u10: bmc: address has a user or password in its URL: use user and password_file",
     ),
-    "no URL": ("https://10.30.0.10", "10.30.0.10", "servers[0] r1-u10: bmc: address '10.30.0.10' is not a URL such as https://10.30.0.12"),
-    "IPv6 without brackets": (
-        'address: "https://10.30.0.12"',
-        "address: 'fd00::4', driver: ipmi}\n    plan: c3.small.x86 #",
-        "servers[1] r1-u12: bmc: address 'fd00::4' is not a host, IPv4 address or IPv6 address in brackets, with an optional port",
-    ),
-    "IPMI of metal3": (
-        "https://10.30.0.10",
-        "ipmi://[fd00::4]:6230",
-        "servers[0] r1-u10: bmc: address 'ipmi://[fd00::4]:6230' is written as in metal3: write driver: ipmi, address: '[fd00::4]:6230'",
-    ),
-    "libvirt of metal3": (
-        "https://10.30.0.10",
-        "libvirt://192.168.122.1:6233/",
-        "servers[0] r1-u10: bmc: address 'libvirt://192.168.122.1:6233/' is written as in metal3: write driver: ipmi, "
-        "address: '192.168.122.1:6233'",
-    ),
     "virtual media of metal3": (
         "https://10.30.0.10",
         "idrac-virtualmedia+https://10.30.0.10/redfish/v1/Systems/System.Embedded.1",
         "servers[0] r1-u10: bmc: address 'idrac-virtualmedia+https://10.30.0.10/redfish/v1/Systems/System.Embedded.1' is written as in "
         "metal3: write driver: idrac, address: 'https://10.30.0.10', system: /redfish/v1/Systems/System.Embedded.1",
-    ),
-    "network boot of metal3": (
-        "https://10.30.0.10",
-        "redfish+http://10.30.0.10:8000/redfish/v1/Systems/1",
-        "servers[0] r1-u10: bmc: address 'redfish+http://10.30.0.10:8000/redfish/v1/Systems/1' is written as in metal3: write driver: "
-        "redfish, address: 'http://10.30.0.10:8000', system: /redfish/v1/Systems/1, and boot: pxe for the server unless its BMC has "
-        "virtual media",
-    ),
-    "virtual media by IPMI": (
-        'address: "https://10.30.0.12"',
-        "address: 10.30.0.12, driver: ipmi}\n    plan: c3.small.x86\n    boot: virtual-media\n    reserved_for: ''\n    firmware: bios #",
-        "servers[1] r1-u12: boot virtual-media needs a BMC with Redfish: with driver ipmi set boot: pxe",
     ),
 }
 
@@ -237,9 +154,7 @@ def test_a_problem_is_reported_with_its_place(folder: Path, case: str) -> None:
     ("address", "host", "port"),
     [
         ("'[fd00:1101:0::4]:6230'", "fd00:1101::4", "6230"),
-        ("'[FD00:1101::4]'", "fd00:1101::4", ""),
         ("10.30.0.12:6230", "10.30.0.12", "6230"),
-        ("bmc-2.example", "bmc-2.example", ""),
     ],
 )
 def test_ipmi_over_ipv6(folder: Path, address: str, host: str, port: str) -> None:
@@ -248,11 +163,6 @@ def test_ipmi_over_ipv6(folder: Path, address: str, host: str, port: str) -> Non
     assert server.bmc.host_and_port == (host, port)
     info = driver_info(server)
     assert (info["ipmi_address"], info.get("ipmi_port", "")) == (host, port)
-
-
-def test_all_problems_are_reported_at_once(folder: Path) -> None:
-    text = GOOD.replace("name: r1-u10", "name: r1-u10\n    metro: xx\n    colour: red").replace("10.20.0.1,", "10.21.0.1,")
-    assert len(problems(folder, text)) == 3
 
 
 def test_a_password_that_others_can_read_is_refused_once(folder: Path) -> None:
@@ -268,15 +178,10 @@ def test_a_password_that_others_can_read_is_refused_once(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the file has to be a mapping"),
-        ("- a", "the file has to be a mapping"),
         ("metros: [", "line 1, column 10: "),
         ("metros: []\nmetros: []", "line 2, column 1: the key 'metros' is there twice"),
         ("metros: []", "metros: has to have at least one metro"),
-        ("servers: []", "metros is missing"),
         ("metros: !!python/object:os.system x", "could not determine a constructor"),
-        ("metros: !!bool x", "the file is not YAML: "),
-        ("metros: !!timestamp x", "the file is not YAML: "),
         pytest.param(f"metros: {'1' * 5000}", "the file is not YAML: ", id="a number of 5000 digits"),
         ("a: &a {b: *a}", "line 1, column 1: aliases (*name) repeat values without end"),
         (
@@ -288,11 +193,6 @@ def test_a_password_that_others_can_read_is_refused_once(folder: Path) -> None:
 def test_what_is_no_rack_file(folder: Path, text: str, message: str) -> None:
     (found,) = problems(folder, text)
     assert message in found
-
-
-def test_a_file_that_does_not_exist(folder: Path) -> None:
-    with pytest.raises(RackError, match="the file cannot be read"):
-        load(folder / "none.yml")
 
 
 def test_a_name_with_control_characters_does_not_reach_the_terminal(folder: Path) -> None:

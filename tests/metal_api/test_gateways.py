@@ -156,17 +156,3 @@ async def test_blocks_of_a_vrf(sandbox: Sandbox) -> None:
         assert (await sandbox.api.delete(f"/ips/{each['id']}")).status_code == 204
     assert (await sandbox.api.delete(path)).status_code == 204
     assert await sandbox.errors("GET", path, 404) == ["Not found"]
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"name": None}, ["Name can't be blank"]),
-        ({"local_asn": -1}, ["Local asn must be between 0 and 4294967295"]),
-        ({"ip_ranges": ["10.0.0.0/30"]}, ["Ip ranges: 10.0.0.0/30 must be between /8 and /29"]),
-        ({"ip_ranges": ["10.0.0.0/16", "10.0.1.0/24"]}, ["Ip ranges: 10.0.1.0/24 overlaps with another"]),
-    ],
-)
-async def test_refused_vrfs(sandbox: Sandbox, change: dict[str, Any], expected: list[str]) -> None:
-    body = {"name": "one", "metro": "da", **change}
-    assert await sandbox.refused("vrfs", body) == expected

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from metal_api import boot
 from metal_api.absent import EMPTY, REFUSED
 from metal_api.accounts.record import Organization
 from metal_api.core.machines import Hardware
@@ -18,7 +19,7 @@ from metal_api.core.world import MetroNetwork
 from metal_api.devices.lifecycle import Lifecycle
 from metal_api.servers import FoundServer, Servers
 from metal_api.world import MetalWorld
-from tests.metal_api.conftest import Api, ScriptedMachines, rack_of
+from tests.metal_api.conftest import Api, ScriptedMachines, machine_client, rack_of
 from tests.metal_api.objects import BODIES
 
 PLAN, METRO = "c3.small.x86", "da"
@@ -101,6 +102,16 @@ async def test_a_failed_device_is_reinstalled_on_its_server(rack: Api) -> None:
     assert [each["address"] for each in again["ip_addresses"]] == [each["address"] for each in failed["ip_addresses"]] == ["127.92.0.10"]
     assert again["userdata"] == device["userdata"]
     assert ("reinstall", device["id"]) in rack.machines.calls
+
+
+async def test_a_server_that_boots_for_ever_cannot_fill_the_memory(rack: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = await rack.active(always_pxe=True)
+    most = len(await rack.events(device["id"])) + 1
+    monkeypatch.setattr(boot, "MOST_EVENTS", most)
+    async with machine_client(rack.boot_url, "127.92.0.10") as machine:
+        for _boot in range(3):
+            assert (await machine.get("/auto.ipxe")).status_code == 200
+    assert len(await rack.events(device["id"])) == most
 
 
 async def test_a_rescue_without_a_rescue_system_is_not_listed(rack: Api) -> None:

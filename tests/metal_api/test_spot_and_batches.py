@@ -141,17 +141,6 @@ async def test_a_batch_that_cannot_be_met_fails_and_says_why(sandbox: Sandbox) -
     ]
 
 
-async def test_a_batch_goes_back_while_its_devices_are_made(sandbox: Sandbox) -> None:
-    sandbox.world.change_settings({"durations": {"device_batch": 0, "queued": 1_000_000}})
-    made = await batch(sandbox, quantity=2)
-    await worked_off(sandbox, made["id"])
-    path = f"/batches/{made['id']}?remove_associated_instances=true"
-    assert await sandbox.errors("DELETE", path) == ["Cannot delete a device while it is provisioning"]
-    assert len(sandbox.world.store["device_batches"]) == 1
-    assert (await sandbox.api.delete(f"/batches/{made['id']}")).status_code == 204
-    assert len(sandbox.world.store["devices"]) == 2
-
-
 LONG = f"#!/bin/sh\n{'#' * 100_000}"
 
 

@@ -16,12 +16,12 @@ import pytest
 from metal_api.backup import backup, restore
 from metal_api.core.database import IN_DOUBT, NOT_STORED, Database, SqliteDatabase
 from metal_api.core.postgresql import PostgresqlDatabase
-from metal_api.database_option import check_place
+from metal_api.database_option import check_place, database_url
 from metal_api.state_folder import StartError
 from tests.metal_api.ironic.fake_rack import FakeRack
 from tests.metal_api.ironic.server import ROOT, Server, running_server
 from tests.metal_api.ironic.test_server import command
-from tests.postgres import PACKAGE, Postgres
+from tests.postgres import PACKAGE, PASSWORD, Postgres
 from tests.system_packages import BOOT_ISO
 
 pytestmark = pytest.mark.debian(PACKAGE, *BOOT_ISO)
@@ -166,3 +166,17 @@ def test_backup_and_restore_in_both_directions(server: Server, tmp_path: Path, p
     server.state, server.api = to_postgresql, httpx.Client(base_url=server.api.base_url, timeout=20)
     server.start()
     assert (server.token, server.ids()) == (token, ids)
+
+
+def test_a_password_is_in_a_file_that_nobody_else_reads(tmp_path: Path) -> None:
+    for where in (f"postgresql://metal:{PASSWORD}@127.0.0.1/metal", f"postgresql://127.0.0.1/metal?password={PASSWORD}"):
+        with pytest.raises(StartError, match="--database has a password, which other users") as error:
+            database_url(where, None)
+        assert PASSWORD not in str(error.value)
+    file = tmp_path / "url"
+    file.write_text("postgresql:///metal", encoding="utf-8")
+    file.chmod(0o640)
+    with pytest.raises(StartError, match="has mode 0640, others may read the password in it: chmod 600"):
+        database_url(None, file)
+    file.chmod(0o600)
+    assert database_url(None, file) == "postgresql:///metal"

@@ -70,6 +70,10 @@ def test_the_example_of_the_documentation(folder: Path) -> None:
     assert (third.bmc.driver, third.bmc.address, third.boot, third.firmware) == ("ipmi", "10.30.0.14", "pxe", "bios")
 
 
+def test_passwords_are_not_in_the_representation(folder: Path) -> None:
+    assert "secret" not in repr(loaded(folder, GOOD))
+
+
 def test_a_password_can_be_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = GOOD.replace('"https://10.30.0.12"', '"https://10.30.0.12", password_env: BMC_OF_U12')
     assert problems(folder, text) == ["servers[1] r1-u12: bmc: password_env BMC_OF_U12: the environment variable is not set or empty"]

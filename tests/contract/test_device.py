@@ -108,28 +108,3 @@ def test_a_device_still_provisioning_is_deleted_when_that_is_over(devices: Devic
     devices.sandbox.call("PUT", "settings", json={"speed": SPEED})
     assert devices.run(hostname=NAME, state="absent", **WAIT)["changed"]
     assert devices.sandbox.inventory()["devices"] == []
-
-
-def test_another_is_ordered_only_when_the_one_before_is_deleting(devices: Devices) -> None:
-    devices.seed(*TAGS)
-    devices.fault(method="DELETE", path="/devices/", status=200, body="", times=2)
-    order = {**NEW, "operating_system": "debian_12", "on_drift": "replace", "wait": False}
-    assert "the API accepted the request twice, but the object still exists" in devices.run(**order)["msg"]
-    assert devices.writes == ["DELETE", "DELETE"]
-
-
-@pytest.mark.parametrize(
-    ("given", "sent"),
-    [
-        ({"operating_system": "custom_ipxe"}, "http://192.0.2.1/x.ipxe"),
-        ({"operating_system": "debian_12"}, None),
-    ],
-)
-def test_a_reinstall_sends_the_ipxe_script_with_custom_ipxe_only(devices: Devices, given: dict[str, str], sent: str | None) -> None:
-    """The API accepts it with this operating system only; the attribute of the device is changed before."""
-    identity = devices.seed(*TAGS)
-    order = {"id": identity, "operation": "reinstall", "operation_id": "w", "ipxe_script_url": "http://192.0.2.1/x.ipxe", **given}
-    result = devices.run(**order, **WAIT)
-    assert not result.get("failed"), result
-    assert result["device"]["operating_system"] == given["operating_system"]
-    assert devices.writes == ["PUT", "POST", "PUT"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sandbox.testing.process import RunningSandbox
-from tests.contract.environment import Metal, laid, run
+from tests.contract.environment import Metal, laid
 from tests.contract.network import UNKNOWN
 from tests.contract.scenario import TAGS, WAIT, Scenario
 from tests.contract.test_orders import by_module, world
@@ -51,21 +50,6 @@ def test_an_interrupted_port_change_reports_its_progress_and_is_resumed(metal: M
         to_layer_3 = {name: value for name, value in ready.change.items() if name != "vlan_ids"} | {"layer2": False}
         stopped = metal.run("metal_port", to_layer_3)
         assert "run again with vlan_ids=['1101', '1102'], which were unassigned temporarily" in stopped["msg"]
-
-
-def test_a_failed_vlan_batch_reports_the_services_error(metal: Metal) -> None:
-    with laid(by_module("metal_port"), metal.sandbox, metal.environment) as ready:
-        result = metal.run("metal_port", {**ready.create, "vlan_ids": ["1101", "1199"], "native_vlan_id": None})
-        assert result["failed"]
-        assert "1199" in result["msg"]
-        queued = {"method": "GET", "path": "/vlan-assignments/batches/", "status": 200, "body": {"id": "b", "state": "queued"}}
-        metal.sandbox.call("POST", "faults", json=queued)
-        late = metal.run("metal_port", {**ready.create, "wait_timeout": 0.5})
-        metal.sandbox.call("DELETE", "faults")
-        failed = {**queued, "body": {"id": "b", "state": "failed", "error_messages": ["VLAN 1102 is odd"]}}
-        metal.sandbox.call("POST", "faults", json=failed)
-        assert "batch b failed: VLAN 1102 is odd" in metal.run("metal_port", {**ready.create, "vlan_ids": ["1102", "1103"]})["msg"]
-        assert re.search("within wait_timeout.* batch b is queued", late["msg"]), late["msg"]
 
 
 def test_an_address_moved_to_an_unknown_device_stays_assigned(metal: Metal) -> None:
@@ -128,8 +112,6 @@ def test_fail_on_approval_required_fails_at_once(metal: Metal) -> None:
         assert not by_module("metal_ip_reservation").view(world(metal.sandbox, by_module("metal_ip_reservation")))
         pending = metal.run("metal_ip_reservation", {**options, "wait": False})
         assert pending["ip_reservation"]["state"] == "pending"
-        still = metal.run("metal_ip_reservation", {**options, "fail_on_approval_required": True})
-        assert "waits for approval by Equinix Metal" in still["msg"]
         late = metal.run("metal_ip_reservation", {**options, "wait_timeout": 0.5})
         assert "was not completed within wait_timeout" in late["msg"]
     finally:
@@ -169,31 +151,10 @@ def test_deleting_a_vrf_or_vlan_in_use_names_the_blockers(metal: Metal) -> None:
             well(module, id=made["id"], state="absent", **({} if module in ("metal_vlan", "metal_vrf") else WAIT))
 
 
-def test_absent_returns_after_the_gateway_is_deleted(metal: Metal) -> None:
-    with laid(by_module("metal_gateway"), metal.sandbox, metal.environment) as ready:
-        assert ready.absent is not None
-        made = metal.run("metal_gateway", ready.create)["metal_gateway"]
-        # No port is in its VLAN.
-        assert made["state"] == "ready"
-        assert made["private_ipv4_subnet_size"] == 8
-        accepted = metal.run("metal_gateway", {**ready.absent, "wait": False})
-        assert accepted["changed"]
-        # Whether it is deleting or deleted by now: its deletion is requested once, and then it is absent.
-        assert not metal.run("metal_gateway", ready.absent)["changed"]
-        assert ready.view(world(metal.sandbox, ready)) == {}
-
-
 def bgp_sessions_without_configuration() -> Scenario:
     """The scenario of metal_bgp_session, in a project of its own in which nobody has requested BGP."""
     scenario = by_module("metal_bgp_session")
     return replace(scenario, prerequisites={name: each for name, each in scenario.prerequisites.items() if name != "config"})
-
-
-def test_a_bgp_session_requires_bgp_in_its_project(metal: Metal) -> None:
-    with laid(bgp_sessions_without_configuration(), metal.sandbox, metal.environment) as ready:
-        refused = metal.run("metal_bgp_session", ready.create)
-        assert "create ipv4 BGP session of device" in refused["msg"]
-        assert "BGP is not enabled" in refused["msg"]
 
 
 def test_a_bgp_session_enables_local_bgp_in_a_project_without_a_configuration(metal: Metal) -> None:
@@ -248,11 +209,7 @@ def test_an_empty_id_selects_nothing(module: str, metal: Metal) -> None:
 
 DELETERS = {
     "metal_device": ("id", "hostname"),
-    "metal_gateway": ("id", "virtual_network_id", "ip_reservation_id"),
-    "metal_vrf": ("id", "name"),
-    "metal_ssh_key": ("id", "label", "key"),
     "metal_project": ("id", "name"),
-    "metal_bgp_session": ("id",),
     "metal_ip_assignment": ("id", "address"),
 }
 
@@ -288,17 +245,3 @@ def test_a_resource_with_additional_tags_is_another_resource(module: str, order:
     finally:
         for found in made:
             metal.run(module, {"id": found["id"], "state": "absent"})
-
-
-def test_an_address_is_found_in_the_project_of_its_device(metal: Metal) -> None:
-    other = metal.call("POST", "projects", {"name": "contract-elsewhere"})
-    try:
-        with laid(by_module("metal_ip_assignment"), metal.sandbox, metal.environment) as ready:
-            elsewhere = {**metal.environment, "METAL_PROJECT_ID": other["id"]}
-            made = run("metal_ip_assignment", ready.create, elsewhere)
-            assert made["changed"]
-            assert run("metal_ip_assignment", ready.create, elsewhere)["changed"] is False
-            gone = {"address": ready.create["address"], "device_id": ready.create["device_id"], "state": "absent", **WAIT}
-            assert [run("metal_ip_assignment", gone, elsewhere)["changed"] for _twice in range(2)] == [True, False]
-    finally:
-        metal.call("DELETE", f"projects/{other['id']}")

@@ -58,6 +58,11 @@ BAD_INPUT: dict[str, tuple[dict[str, Any], dict[str, str], list[str]]] = {
     "no-address": ({"metal_api_url": "127.0.0.1"}, {}, ["metal_api_url must be an address"]),
     "unknown-plan": ({"machines": [machine(1, plan="c9.huge.x86")]}, {}, ["c9.huge.x86"]),
     "bare": ({"machines": [{"hostname": "worker-1.contract.metal.test"}]}, {}, ["plan and operating_system and metro"]),
+    "no-time": (
+        {"metal_api_timeout": "nan", "wait_timeout": -1},
+        {},
+        ["metal_api_timeout must be", "wait_timeout must be"],
+    ),
     "unknown-metro": ({"machines": [machine(1, metro="xx")]}, {}, ["xx"]),
 }
 

@@ -45,6 +45,9 @@ def test_other_tags_of_a_task_change_the_owned_object(kind: Kind, metal: Metal) 
     assert changed[kind.result]["id"] == made[kind.result]["id"], changed
     assert changed[kind.result]["tags"] == ["b", *OWNER]
     assert not metal.run(kind.module, {**options, "tags": [*OWNER, "b"]})["changed"]
+    # An empty metro, as of a variable that is not set, lists all.
+    listings = [metal.run(f"{kind.module}_info", {"metro": metro}) for metro in ("", "DA", "am")]
+    assert [made[kind.result]["id"] in str(listing) for listing in listings] == [True, True, False]
 
 
 def test_an_object_of_another_owner_is_neither_deleted_nor_taken(kind: Kind, metal: Metal) -> None:

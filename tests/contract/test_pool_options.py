@@ -17,9 +17,10 @@ from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.malformed import Answered, Key, Recorder
 from tests.contract.scenario import WAIT
-from tests.contract.test_device_options import ENDS, KEY
+from tests.contract.test_device_options import ENDS
 from tests.role_play import PACED, played
 
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRlc3R0ZXN0dGVzdHRlc3R0ZXN0dGVzdHRlc3R0ZXN0 contract"
 CLUSTER = "pool.metal.test"
 OWNED = [f"openshift-cluster={CLUSTER}"]
 

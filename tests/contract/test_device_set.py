@@ -6,7 +6,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -141,16 +140,6 @@ def test_a_set_replaces_a_machine_that_stopped_in_its_first_boot(pool: Pool) -> 
     assert not pool.well(2, replace_failed=1)["changed"]
 
 
-def test_a_set_replaces_failed_reserved_hardware_and_keeps_it(pool: Pool) -> None:
-    pool.sandbox.call("POST", "hardware_reservations", json={"metro": "sv", "count": 2})
-    pool.sandbox.call("POST", "faults", json={"hostname": "pool-1", "times": 1})
-    result = pool.well(2, metro="sv", hardware_reservation_id="next-available", replace_failed=1)
-    assert [device["state"] for device in result["devices"]] == ["active"] * 2
-    assert all(device["hardware_reservation_id"] for device in result["devices"])
-    assert pool.orders == 3
-    assert len([write for write in pool.writes if write.startswith("DELETE")]) == 1
-
-
 def test_a_set_is_ordered_in_a_metro_with_capacity_for_all(pool: Pool) -> None:
     pool.stock(da={SMALL: 3}, am={SMALL: 4})
     predicted = pool.well(4, placement=PLACES, _ansible_check_mode=True)
@@ -179,14 +168,6 @@ def test_devices_are_ordered_in_the_next_metro_when_capacity_runs_out(pool: Pool
     assert len(pool.requests("POST", "/capacity/metros")) == 2
     assert pool.orders == 4
     assert not pool.well(4, placement=PLACES)["changed"]
-
-
-def test_a_set_is_spread_over_metros(pool: Pool) -> None:
-    pool.stock(am={SMALL: 1})
-    result = pool.well(5, placement=PLACES, spread=True)
-    assert metros(result) == {"da": 2, "am": 1, "sg": 2}
-    assert len(pool.requests("POST", "/capacity/metros")) == 1
-    assert not pool.well(5, placement=PLACES, spread=True)["changed"]
 
 
 def test_devices_removed_from_the_list_stay(pool: Pool) -> None:
@@ -239,45 +220,7 @@ def test_orders_with_lost_answers_are_found_by_reading(pool: Pool) -> None:
     assert len(pool.names) == 8
 
 
-def test_a_tag_with_a_comma_selects_as_one_tag(sandbox: RunningSandbox, sandbox_environment: dict[str, str]) -> None:
-    """The service reads it as two tags when it filters a list."""
-    ours: dict[str, Any] = {"ownership_tags": ["rack=1,2"], **WAIT}
-    machines = [{"hostname": "comma.contract.metal.test", "plan": SMALL, "metro": "da", "operating_system": "ubuntu_24_04"}]
-    made = run("metal_device_set", {**ours, "machines": machines}, sandbox_environment)
-    try:
-        assert not made.get("failed"), made
-        found = run("metal_device_info", {"tags": ["rack=1,2"]}, sandbox_environment)["devices"]
-        assert [device["hostname"] for device in found] == ["comma.contract.metal.test"]
-    finally:
-        gone = run("metal_device_set", {**ours, "all_owned": True, "state": "absent"}, sandbox_environment)
-    assert gone["changed"]
-    assert not sandbox.inventory()["devices"]
-
-
-def test_of_two_sets_without_the_lock_each_device_is_used_once(pool: Pool) -> None:
-    """The run that ordered the younger device of a name deletes it."""
-    pool.sandbox.call("POST", "faults", json={"method": "POST", "path": "/projects/[^/]+/devices$", "delay": 2})
-    with ThreadPoolExecutor(2) as together:
-        results = [each.result() for each in [together.submit(pool.well, 2) for _run in range(2)]]
-    assert pool.names == ["pool-0", "pool-1"]
-    assert {frozenset(device["id"] for device in result["devices"]) for result in results} == {
-        frozenset(each["id"] for each in pool.sandbox.inventory()["devices"])
-    }
-    duplicates = [outcome["duplicates"] for result in results for outcome in result["outcomes"].values()]
-    assert sorted(map(len, duplicates)) == [0, 0, 1, 1]
-    assert sum(len(result["notes"]) for result in results) == 2
-
-
 # --- devices that exist --------------------------------------------------------------------------------------------------------------
-
-
-def test_given_reservations_are_ordered_before_any_free_ones(pool: Pool) -> None:
-    first, _second = pool.sandbox.call("POST", "hardware_reservations", json={"metro": "sv", "count": 2})["ids"]
-    names = hostnames(2)
-    machines = [{"hostname": name, "hardware_reservation_id": each} for name, each in zip(names, ("next-available", first), strict=True)]
-    result = pool.well(0, hostnames=None, machines=machines, metro="sv")
-    used = {device["hostname"]: device["hardware_reservation_id"] for device in result["devices"]}
-    assert used[names[1]] == first != used[names[0]]
 
 
 def test_two_devices_of_one_name_are_an_error_with_both_ids(pool: Pool) -> None:
@@ -324,15 +267,6 @@ def test_a_locked_device_is_reported_and_the_others_are_deleted(pool: Pool) -> N
     call(pool.sandbox, "PUT", f"devices/{locked}", {"locked": False})
 
 
-def test_a_drifted_device_counts_as_existing(pool: Pool) -> None:
-    pool.seed(0, 1)
-    machines = [{"hostname": hostnames(1)[0], "plan": LARGE}, {"hostname": hostnames(2)[1]}]
-    result = pool.well(0, hostnames=None, machines=machines, quorum=1)
-    assert result["outcomes"][hostnames(1)[0]]["status"] == "differs"
-    assert result["failed_machines"] == result["missing_machines"] == []
-    assert f"plan is '{SMALL}', desired is '{LARGE}'" in str(result["warnings"])
-
-
 def test_no_drifted_device_is_deleted_without_capacity_or_after_a_failed_replacement(pool: Pool) -> None:
     pool.seed(0, 1, 2)
     pool.stock(am={SMALL: 2})
@@ -345,28 +279,6 @@ def test_no_drifted_device_is_deleted_without_capacity_or_after_a_failed_replace
 
 
 # --- limits --------------------------------------------------------------------------------------------------------------------------
-
-
-def test_pools_of_one_set_have_their_own_placement(pool: Pool) -> None:
-    pool.stock(da={SMALL: 3})
-    names = hostnames(5)
-    several = {"placement": [{"metro": "da"}, {"metro": "am"}]}
-    one = {"placement": [{"metro": "SG", "plan": LARGE}]}
-    own: list[dict[str, Any]] = [{}, {}, several, several, one]
-    machines = [{"hostname": name, **options} for name, options in zip(names, own, strict=True)]
-    result = pool.well(0, hostnames=None, machines=machines)
-    assert metros(result) == {"da": 2, "am": 2, "sg": 1}
-    assert result["outcomes"][names[4]]["plan"] == LARGE
-    assert not pool.well(0, hostnames=None, machines=machines)["changed"]
-
-
-def test_devices_without_capacity_anywhere_are_reported_one_by_one(pool: Pool) -> None:
-    pool.stock(after_check=2, da={SMALL: 5}, am={SMALL: 1}, sg={LARGE: 0})
-    result = pool.have(5, placement=PLACES)
-    assert "2 of 5 devices" in result["msg"]
-    assert f"There is no capacity for {SMALL} in am, {LARGE} in sg either" in result["msg"]
-    assert len(result["missing_machines"]) == 2
-    assert len(pool.names) == 3
 
 
 def test_a_quorum_tolerates_devices_without_capacity_and_orders_nothing_below_it(pool: Pool) -> None:

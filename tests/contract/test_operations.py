@@ -216,19 +216,3 @@ def test_a_new_device_needs_no_operation(metal: Metal) -> None:
     assert writes(metal.sandbox) == ["POST devices"]
     assert not metal.run("metal_device", order)["changed"]
     metal.run("metal_device", {"id": made["device"]["id"], "state": "absent", **WAIT})
-
-
-def test_contradicting_operation_options_are_an_error(device: dict[str, Any], metal: Metal) -> None:
-    for given, text in (
-        ({"operation": "reboot"}, "operation_id"),
-        ({"operation": "reboot", "operation_id": "two words"}, "no blanks"),
-        ({"operation": "reboot", **WORD, "preserve_data": True}, "only be given with operation=reinstall"),
-        ({"operation": "reboot", **WORD, "power_state": "off"}, "mutually exclusive"),
-        ({"preserve_data": True}, "operation"),
-    ):
-        assert text in metal.run("metal_device", {**MINE, **given})["msg"]
-    assert writes(metal.sandbox) == []
-    metal.run("metal_device", {**MINE, "power_state": "off"})
-    for check in (True, False):
-        off = metal.run("metal_device", {**MINE, "operation": "reboot", **WORD, "_ansible_check_mode": check})
-        assert "it is powered off" in off["msg"]

@@ -76,18 +76,6 @@ def test_a_device_changes_from_one_network_type_to_another(source: str, target: 
     assert not [each for each in metal.sandbox.journal() if is_write(each)]
 
 
-def test_a_layer3_bond_disbonded_by_another_client_is_bonded_again(device: str, metal: Metal) -> None:
-    bring(device, "layer3", metal.environment)
-    # Both terraform-provider-equinix and equinix.cloud do it like this on their way to layer 2.
-    metal.call("POST", f"ports/{ports(metal.sandbox, device)['bond0']['id']}/disbond")
-    assert any(result["changed"] for result in bring(device, "layer2-bonded", metal.environment))
-    assert ports(metal.sandbox, device)["bond0"]["network_type"] == "layer2-bonded"
-    bring(device, "layer3", metal.environment)
-    metal.call("POST", f"ports/{ports(metal.sandbox, device)['bond0']['id']}/disbond")
-    bring(device, "layer3", metal.environment)
-    assert ports(metal.sandbox, device)["bond0"]["network_type"] == "layer3"
-
-
 @pytest.mark.parametrize("target", TYPES)
 def test_a_bond_disbonded_with_its_vlans_by_another_client_is_converted(target: str, device: str, metal: Metal) -> None:
     """packet-python leaves the VLANs on the bond when it takes it apart, and the service keeps them there."""

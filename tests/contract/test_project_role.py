@@ -111,13 +111,6 @@ def test_a_project_lives_as_long_as_its_cluster(controllers: list[Controller], s
     assert "no cluster folder is left: nothing to delete." in one.destroy()
 
 
-def test_what_precedes_the_install_may_have_no_project_yet(controllers: list[Controller]) -> None:
-    (one, _other) = controllers
-    code, text = one.play(one.folder / "find.yml", play_precedes_project=True)
-    assert code == 0, text
-    assert "install.yml would create the project of a cluster." in text
-
-
 def test_destroy_fails_without_the_project_of_a_cluster_folder(controllers: list[Controller]) -> None:
     (one, _other) = controllers
     folder = one.folder / "clusters" / CLUSTER
@@ -149,18 +142,3 @@ def test_a_project_of_another_owner_is_used_and_kept(controllers: list[Controlle
     assert f"The project of a cluster is kept: it was not created for {CLUSTER}." in output
     assert "unless something else is in it" not in output
     assert [each["id"] for each in named(sandbox)] == [project["id"]]
-
-
-def test_an_ambiguous_name_is_an_error(controllers: list[Controller], sandbox: RunningSandbox) -> None:
-    (one, _other) = controllers
-    ids = sorted(call(sandbox, "POST", "projects", {"name": NAME})["id"] for _each in range(2))
-    text = one.refused(one.folder / "find.yml")
-    assert "2 projects have the name of a cluster" in text and all(each in text for each in ids)
-    assert "metal_organization_id" in text
-
-
-def test_an_unknown_name_is_not_created_without_request(controllers: list[Controller], sandbox: RunningSandbox) -> None:
-    (one, _other) = controllers
-    text = one.refused(one.folder / "find.yml", play_creates_project=True, metal_project_create=False)
-    assert "Set metal_project_create to true" in text
-    assert named(sandbox) == []

@@ -79,17 +79,6 @@ def billed(sandbox: RunningSandbox) -> list[dict[str, Any]]:
     return [device for device in sandbox.inventory()["devices"] if device["id"] in mine]
 
 
-def test_workers_are_ordered_in_a_metro_with_capacity_for_all(provision: Provision, sandbox: RunningSandbox) -> None:
-    sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {SMALL: 2}}}})
-    anywhere = {"placement": [{"metro": "da"}, {"metro": "am"}]}
-    assert provision.workers(3, anywhere), provision.printed
-    assert {device["metro"] for device in billed(sandbox)} == {"am"}
-    assert "c3.small.x86 in da has no capacity for all" in provision.printed
-    sandbox.forget()
-    assert provision.workers(3, anywhere)
-    assert [request["method"] for request in sandbox.journal()] == ["GET"]
-
-
 def ends(sandbox: RunningSandbox) -> list[float]:
     """Return the termination times of the billed devices, in seconds since 1970."""
     devices = [call(sandbox, "GET", f"devices/{device['id']}") for device in billed(sandbox)]
@@ -116,17 +105,6 @@ def test_the_bootstrap_devices_termination_time_is_extended(provision: Provision
 
     # Switched off again: the time that an earlier run has set must not end the machine in the middle of this one.
     assert provision.workers(0, **given | {"provision_bootstrap_lifetime": 0}), provision.printed
-    (device,) = billed(sandbox)
-    assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
-
-
-def test_without_a_lifetime_no_device_has_a_termination_time(provision: Provision, sandbox: RunningSandbox) -> None:
-    machine = {"hostname": f"bootstrap-0.{CLUSTER}", "plan": SMALL, "metro": "da"}
-    given: dict[str, Any] = {"provision_bootstrap": [machine], "provision_bootstrap_lifetime": 0}
-    assert provision.workers(0, **given), provision.printed
-    sandbox.forget()
-    assert provision.workers(0, tasks="keep", **given), provision.printed
-    assert all(request["method"] == "GET" for request in sandbox.journal())
     (device,) = billed(sandbox)
     assert call(sandbox, "GET", f"devices/{device['id']}")["termination_time"] is None
 

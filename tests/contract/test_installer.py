@@ -98,19 +98,9 @@ def test_an_existing_installer_is_not_downloaded_again(site: Site, tmp_path: Pat
     assert (again["changed"], again["path"], site.asked) == (False, made["path"], [])
 
 
-def test_without_an_installer_only_the_release_is_resolved(site: Site, tmp_path: Path) -> None:
-    assert not called(site, tmp_path / "one", state="pinned")["changed"]
-    assert called(site, tmp_path / "two", state="pinned", version="stable-4.20")["changed"]
-    assert not called(site, tmp_path / "two", state="pinned", version="stable-4.20")["changed"]
-    assert site.asked == ["release.txt"]
-    assert [path.name for path in (tmp_path / "two").iterdir()] == ["release.json"]
-    assert not (tmp_path / "one").exists()
-
-
 @pytest.mark.debian("gpgv")
-@pytest.mark.parametrize("architecture", ["x86_64", "aarch64", "multi"])
-def test_the_signature_of_the_checksums_is_verified(site: Site, tmp_path: Path, architecture: str) -> None:
-    made = called(site, tmp_path / "cluster", architecture=architecture, keyring=str(served.keyring(site.folder)))
+def test_the_signature_of_the_checksums_is_verified(site: Site, tmp_path: Path) -> None:
+    made = called(site, tmp_path / "cluster", architecture="multi", keyring=str(served.keyring(site.folder)))
     assert made["verified"]["signature"], made
     assert made["verified"]["details"].startswith("good, by key ")
 
@@ -123,8 +113,8 @@ def test_checksums_that_differ_from_the_signed_ones_are_refused(site: Site, tmp_
     assert ARCHIVE not in site.asked
 
 
-@pytest.mark.parametrize("answer", [status(503), status(403), cut])
-@pytest.mark.parametrize("name", ["release.txt", "sha256sum.txt", "sha256sum.txt.gpg", ARCHIVE])
+@pytest.mark.parametrize("answer", [status(503), cut])
+@pytest.mark.parametrize("name", ["release.txt", ARCHIVE])
 def test_a_download_is_retried_after_a_network_error(site: Site, tmp_path: Path, name: str, answer: Answer) -> None:
     site.instead[name] = [answer, answer]
     assert not called(site, tmp_path, version="stable-4.20").get("failed")
@@ -157,18 +147,17 @@ def test_nested_checksums_that_differ_from_the_signed_ones_are_refused(site: Sit
     assert "64/sha256sum.txt is " in refused(site, tmp_path, architecture="multi")
 
 
-def archive(**files: bytes) -> bytes:
+def archive(installer: bytes) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(name.replace("_", "-"))
-            entry.size = len(content)
-            packed.addfile(entry, io.BytesIO(content))
+        entry = tarfile.TarInfo(NAME)
+        entry.size = len(installer)
+        packed.addfile(entry, io.BytesIO(installer))
     return buffer.getvalue()
 
 
-def script(version: str, architecture: str = "amd64") -> bytes:
-    lines = f"$0 {version}\nbuilt from commit 1\nrelease architecture {architecture}\n"
+def script(version: str) -> bytes:
+    lines = f"$0 {version}\nbuilt from commit 1\nrelease architecture amd64\n"
     return f"#!/bin/sh\ncat <<END\n{lines}END\n".encode()
 
 
@@ -176,22 +165,14 @@ def script(version: str, architecture: str = "amd64") -> bytes:
     ("content", "reason"),
     [
         (b"no archive", "Cannot unpack openshift-install from "),
-        (archive(README=b""), "Cannot unpack openshift-install from "),
-        (archive(openshift_install=script(VERSION))[:60], "Cannot unpack openshift-install from "),
-        (archive(openshift_install=b"#!/bin/sh\nexit 3\n"), "it ended with 3"),
-        (archive(openshift_install=script(OLDER)), f"should be {VERSION}, any and amd64 or multi, they are {OLDER}, unknown and amd64"),
-        (archive(openshift_install=script(VERSION, "arm64")), f"they are {VERSION}, unknown and arm64"),
+        (archive(b"#!/bin/sh\nexit 3\n"), "it ended with 3"),
+        (archive(script(OLDER)), f"should be {VERSION}, any and amd64 or multi, they are {OLDER}, unknown and amd64"),
     ],
-    ids=["no archive", "another file", "half an archive", "a program that fails", "another release", "another architecture"],
+    ids=["no archive", "a program that fails", "another release"],
 )
 def test_an_archive_without_the_installer_of_the_release_is_refused(site: Site, tmp_path: Path, content: bytes, reason: str) -> None:
     replace(site, ARCHIVE, content)
     assert reason in refused(site, tmp_path)
-
-
-def test_a_release_without_an_installer_is_refused(site: Site, tmp_path: Path) -> None:
-    (site.folder / RELEASE / "sha256sum.txt").write_text("", encoding="ascii")
-    assert f"{RELEASE}/sha256sum.txt has neither openshift-install-linux-" in refused(site, tmp_path)
 
 
 def test_leftovers_of_an_interrupted_run_are_deleted(site: Site, tmp_path: Path) -> None:
@@ -202,11 +183,10 @@ def test_leftovers_of_an_interrupted_run_are_deleted(site: Site, tmp_path: Path)
     assert [path.name for path in Path(made["path"]).parent.iterdir()] == [NAME]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"channel": "stable"}'])
-def test_a_malformed_pin_is_refused(site: Site, tmp_path: Path, text: str) -> None:
-    (tmp_path / "release.json").write_text(text, encoding="utf-8")
+def test_a_malformed_pin_is_refused(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text("{", encoding="utf-8")
     assert "release.json: " in refused(site, tmp_path, version="stable-4.20")
-    assert (tmp_path / "release.json").read_text(encoding="utf-8") == text
+    assert (tmp_path / "release.json").read_text(encoding="utf-8") == "{"
 
 
 def test_a_pin_cannot_lead_to_another_folder(site: Site, tmp_path: Path) -> None:
@@ -219,12 +199,8 @@ def test_a_pin_cannot_lead_to_another_folder(site: Site, tmp_path: Path) -> None
     ("options", "reason"),
     [
         ({"version": "eus-4.20"}, "eus-4.20 names no release. Set version (openshift_version)"),
-        ({"version": "stable", "distribution": "okd"}, "stable names no release"),
-        ({"version": ""}, "An empty version names no release"),
         ({"version": "4.20.99"}, "sha256sum.txt does not exist; the newest of 4.20 there"),
-        ({"version": "fast-4.99"}, "fast-4.99/release.txt does not exist; its channels are"),
         ({"path": "/nowhere/openshift-install"}, "Cannot run /nowhere/openshift-install version: No such file or directory"),
-        ({"mirror_url": "no URL", "retries": 0}, "Cannot download no URL/"),
         ({"directory": "/dev/null/cluster"}, "Cannot use /dev/null/cluster"),
     ],
 )
@@ -253,12 +229,3 @@ def test_a_cache_does_not_replace_another_archive_of_the_same_release(site: Site
     called(site, tmp_path / "one", cache=str(cache))
     replace(site, ARCHIVE, b"not an archive")
     assert "Cannot unpack" in refused(site, tmp_path / "two", cache=str(cache))
-
-
-def test_a_cache_without_the_payload_of_the_channel_is_refused(site: Site, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    called(site, tmp_path / "one", cache=str(cache))
-    pin = {"channel": "stable-4.20", "architecture": "x86_64", "version": VERSION, "digest": "sha256:" + "0" * 64}
-    (tmp_path / "two").mkdir()
-    (tmp_path / "two" / "release.json").write_text(json.dumps(pin), encoding="utf-8")
-    assert "cannot be used" in refused(site, tmp_path / "two", version="stable-4.20", cache=str(cache))

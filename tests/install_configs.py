@@ -81,8 +81,7 @@ class InstallConfigCase:
         if str(settings.get("metal_plan", "")).endswith("arm64"):
             settings["architecture"] = "aarch64"
         settings["control_plane_replicas"] = len(hosts)
-        further: dict[str, Any] = self.entry.get("config", {})
-        return render(settings, settings.get("install_config")) | further
+        return render(settings, settings.get("install_config"))
 
     def ask_stand_in(self, folder: Path) -> tuple[int, str]:
         return ask_stand_in(self.install_config, folder, self.release)

@@ -13,7 +13,7 @@ from tests.install_configs import InstallConfigCase, cases
 from tests.validate.cases import Case
 from tests.validate.test_cases import report
 
-CASES = [case for case in cases() if not {"config", "standin"} & set(case.entry)]
+CASES = cases()
 OF_INSTALL_CONFIG = ("cluster name", "base domain", "platform", "cluster networks", "pull secret", "SSH key", "install-config")
 """The checks that read the install-config besides the installer."""
 ELSEWHERE = ("mirror", "host names", "DNS settings", "host variables")

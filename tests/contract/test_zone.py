@@ -36,13 +36,9 @@ def test_five_hundred_records_take_three_updates(sandbox: RunningSandbox, sandbo
     ("wrong", "returned"),
     [
         ({"key_secret": base64.b64encode(b"another key of thirty-two bytes!").decode()}, "Check name, secret and algorithm of the key"),
-        ({"key_secret": "abcde"}, "key_secret must be base64"),
-        ({"key_algorithm": "hmac-md5"}, "Check name, secret and algorithm of the key"),
         ({"zone": "other.test"}, "NOTAUTH"),
         ({"port": 1}, "Cannot query the names at .* port 1: .*refused"),
-        ({"records": [{"name": f"a.{DOMAIN}", "values": ["not an address"]}]}, "cannot have A not an address"),
         ({"records": [{"name": "a.elsewhere.example", "values": ["192.0.2.1"]}]}, "REFUSED"),
-        ({"records": [{"name": f"{'a' * 64}.{DOMAIN}", "values": ["192.0.2.1"]}]}, "label"),
     ],
 )
 def test_a_refused_update_is_an_error(
@@ -79,16 +75,6 @@ def test_a_cname_blocks_all_records_and_no_record_is_set(named: Named, sandbox_e
 
 
 @pytest.mark.debian("bind9")
-def test_a_wildcard_cname_blocks_no_record(named: Named, sandbox_environment: dict[str, str]) -> None:
-    server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
-    named.update(f"*.{ZONE}", "CNAME", "www.elsewhere.example.")
-    options = {**server, "records": [{"name": f"api.wild.{ZONE}", "values": ["192.0.2.9"]}]}
-    assert run("dns_records", options, sandbox_environment)["changed"]
-    assert not run("dns_records", options, sandbox_environment)["changed"]
-    assert "api.wild 60 IN A 192.0.2.9" in named.zone()
-
-
-@pytest.mark.debian("bind9")
 def test_an_address_of_a_wildcard_is_not_the_records_own(named: Named, sandbox_environment: dict[str, str]) -> None:
     server = {"server": "127.0.0.1", "port": named.port, "zone": ZONE, "key_name": WRITER, "key_secret": SECRET}
     above = f"below.{ZONE}"
@@ -111,20 +97,10 @@ def _cut(connection: socket.socket) -> None:
     connection.recv(512)
 
 
-def _half(connection: socket.socket) -> None:
-    connection.recv(512)
-    connection.sendall(b"\x00\x40half an answer")
-
-
-def _garbage(connection: socket.socket) -> None:
-    connection.recv(512)
-    connection.sendall(b"\x00\x04HTTP")
-
-
 @pytest.mark.parametrize(
     ("fault", "returned"),
-    [(_silent, "timed out"), (_cut, "EOF"), (_half, "EOF"), (_garbage, "BadResponse|shorter|DNS")],
-    ids=["silent", "cut", "half an answer", "no answer of a DNS server"],
+    [(_silent, "timed out"), (_cut, "EOF")],
+    ids=["silent", "cut"],
 )
 def test_a_dns_server_without_a_usable_answer_is_an_error(
     fault: Callable[[socket.socket], None], returned: str, sandbox: RunningSandbox, sandbox_environment: dict[str, str]

@@ -6,18 +6,20 @@ screenshots in docs/images.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from sandbox.testing.process import REPOSITORY
 from tests.e2e.harness import NAME, User, until
-from tests.status import browser
 
 PAGE = REPOSITORY / "docs" / "status.md"
 IMAGES = REPOSITORY / "docs" / "images"
 BEGIN, END = "<!-- status: made by `python -m tests.status.page` -->\n", "<!-- end of status -->"
 SPEED = 1200.0
+BROWSER = "chromium-headless-shell"
 
 
 def lose_a_device(user: User, short_name: str) -> None:
@@ -49,6 +51,14 @@ def write(lines: list[str]) -> None:
     PAGE.write_text(f"{before}{BEGIN}\n{block}\n\n{after}", encoding="utf-8")
 
 
+def screenshot(page: Path, image: Path, *, height: int) -> None:
+    """Write a picture of the page."""
+    size = f"--window-size=1100,{height}"
+    subprocess.run(
+        [BROWSER, "--no-sandbox", "--hide-scrollbars", "--disable-gpu", size, f"--screenshot={image}", page.as_uri()], check=True
+    )
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="status-page-") as folder:
         user = User(Path(folder), speed=SPEED)
@@ -57,10 +67,10 @@ def main() -> int:
             lose_a_device(user, "worker-1")
             target = user.folder / "status.html"
             lines = example(user, "-e", f"openshift_status_page={target}")
-            if browser.is_installed():
-                browser.screenshot(target, IMAGES / "status.png", width=1100, height=1250)
+            if shutil.which(BROWSER):
+                screenshot(target, IMAGES / "status.png", height=1250)
                 newest = max((user.cluster / "reports").glob("install-*.html"))
-                browser.screenshot(newest, IMAGES / "run-report.png", width=1100, height=1350)
+                screenshot(newest, IMAGES / "run-report.png", height=1350)
             user.destroy().ended_well()
     write(lines)
     print("\n".join(lines))

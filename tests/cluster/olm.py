@@ -18,7 +18,6 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OPERATORS = "/apis/operators.coreos.com/v1alpha1"
 REGISTRY = "/apis/imageregistry.operator.openshift.io/v1/configs/cluster"
 CLAIMS = "/api/v1/persistentvolumeclaims"
-_REFERENCE = ("namespace", "name", "uid")
 STORAGE_CLASS = {
     "apiVersion": "storage.k8s.io/v1",
     "kind": "StorageClass",

@@ -171,14 +171,6 @@ def test_a_node_of_another_device_has_not_joined(cluster: ControlPlane, run: Pla
     assert answer["waiting"][0].startswith("node a is not Ready: it is of device id-a, and device another has its name now")
 
 
-def test_nodes_ready_names_the_node_that_is_not_ready(cluster: ControlPlane, run: Play) -> None:
-    cluster.register("a")
-    cluster.register("b", ready=False)
-    assert run("cluster_wait", **options(cluster, "nodes_ready", nodes=["a"]))["reached"]
-    (result,) = run("cluster_wait", **options(cluster, "nodes_ready"))["waiting"]
-    assert result.startswith("node b is not Ready: as the test wants it")
-
-
 def test_a_node_that_is_ready_by_an_old_report_is_waited_for(cluster: ControlPlane, run: Play) -> None:
     cluster.register("a")
     cluster.register("off", ready=None)
@@ -189,31 +181,6 @@ def test_a_node_that_is_ready_by_an_old_report_is_waited_for(cluster: ControlPla
     assert re.fullmatch(r"node a is Ready by an old report: its kubelet has not reported \(since \d\d:\d\d:\d\dZ\)", waiting)
     cluster.renew_lease("a", seconds_ago=1)
     assert run("cluster_wait", **options(cluster, "nodes_current"))["reached"]
-
-
-def test_a_failed_wait_returns_the_nodes_that_are_not_ready(cluster: ControlPlane, run: Play) -> None:
-    cluster.register("a")
-    cluster.register("b", ready=False)
-    assert run("cluster_wait", **options(cluster, "nodes_ready"))["nodes"] == []
-    nodes = run("cluster_wait", **options(cluster, "nodes_ready", node_details=True))["nodes"]
-    assert [(node["name"], node["ready"], node["unschedulable"]) for node in nodes] == [("a", True, False), ("b", False, False)]
-    # A failed result is printed as a whole: the Nodes that are well are not in it.
-    failed = run(
-        "cluster_wait", **options(cluster, "nodes_ready", node_details=True) | {"wait": True, "wait_timeout": 1, "wait_interval": 1}
-    )
-    assert failed["failed"]
-    assert [node["name"] for node in failed["nodes"]] == ["b"]
-
-
-def test_a_failed_wait_returns_the_pods_that_do_not_run(cluster: ControlPlane, run: Play) -> None:
-    cluster.register("a")
-    cluster.run_pod("well", "a")
-    cluster.run_pod("waiting", "a")
-    path = "/api/v1/namespaces/default/pods/waiting"
-    cluster.call("PUT", f"{path}/status", {**cluster.call("GET", path).json(), "status": {"phase": "Pending"}}).raise_for_status()
-    assert run("cluster_wait", **options(cluster, "nodes_ready"))["pods"] == []
-    pods = run("cluster_wait", **options(cluster, "nodes_ready", pod_details=True))["pods"]
-    assert [(pod["name"], pod["node"], pod["phase"]) for pod in pods] == [("waiting", "a", "Pending")]
 
 
 def test_machine_config_servers_are_those_of_the_control_plane(cluster: ControlPlane, run: Play) -> None:

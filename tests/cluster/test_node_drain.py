@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import FIELD_OWNER
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED
 from tests.cluster.conftest import Play
-from tests.cluster.control_plane import ADDRESS, BUDGETS, NODES, ControlPlane
+from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
 
 Start = Callable[..., Callable[[], dict[str, Any]]]
 ALL = {"delete_emptydir_data": True, "evict_unmanaged": True}
@@ -147,23 +147,6 @@ def test_a_disruption_budget_is_named_and_delays_no_other_pod(cluster: ControlPl
             "reason": "cannot be evicted: The disruption budget guarded needs 1 healthy pods and has 1 currently",
         }
     ]
-
-
-def test_a_drain_evicts_the_pod_whose_disruption_budget_frees_up_in_time(cluster: ControlPlane, play: Play) -> None:
-    cluster.register("a")
-    for name in ("first", "second"):
-        cluster.run_pod(name, "a", spec={"terminationGracePeriodSeconds": 0})
-        cluster.budget(name, 1)
-    thread = when(
-        lambda: is_cordoned(cluster, "a"),
-        lambda: cluster.call("DELETE", f"{BUDGETS}/first").raise_for_status(),
-    )
-    result = play("node_drain", **options(cluster, "a", seconds=10, progress_interval=1))
-    thread.join()
-    assert result["failed"]
-    assert sorted(cluster.pods_on("a")) == ["second"]
-    assert result["evicted"] == ["default/first"]
-    assert "budget second" in result["msg"] and "budget first" not in result["msg"]
 
 
 def test_remaining_pods_are_a_warning_with_accept_loss(cluster: ControlPlane, play: Play) -> None:

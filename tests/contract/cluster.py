@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from tests.cluster.control_plane import NODES, REQUESTS
-from tests.contract.boot_info import BOOT_INFO_SCENARIOS
 from tests.contract.etcd import ETCD_SCENARIOS
 from tests.contract.scenario import TAGS, ClusterScenario
 from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, made, serving
@@ -161,6 +160,5 @@ CLUSTER_SCENARIOS = [
         metal=True,
         clear=remove_devices,
     ),
-    *BOOT_INFO_SCENARIOS,
     *ETCD_SCENARIOS,
 ]

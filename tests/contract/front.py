@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import IO, Any, Protocol
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -25,25 +25,6 @@ from tests.cluster.control_plane import ControlPlane
 
 BESIDE = "127.64.250.2"
 """The proxy's address: the cluster's API is reached there by its own name, with a certificate of its own CA."""
-
-
-class Front(Protocol):
-    """The side of a service that a module speaks to."""
-
-    def meet(self, fault: Mapping[str, Any]) -> None:
-        """Let requests meet this fault, as the sandbox takes it."""
-
-    def hits(self) -> int:
-        """How many requests have met it."""
-
-    def well(self) -> None:
-        """No fault any more."""
-
-    def journal(self) -> list[dict[str, Any]]:
-        """The requests since ``forget``, oldest first."""
-
-    def forget(self) -> None:
-        """Empty the journal."""
 
 
 class MetalFront:
@@ -206,6 +187,10 @@ class ClusterFront(ThreadingHTTPServer):
     def forget(self) -> None:
         with self._lock:
             self._journal.clear()
+
+
+Front = MetalFront | ClusterFront
+"""The side of a service that a module speaks to: ``meet`` a fault, its ``hits``, ``well`` without, the ``journal`` since ``forget``."""
 
 
 class _Request(BaseHTTPRequestHandler):

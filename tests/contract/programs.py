@@ -16,7 +16,6 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +33,6 @@ from tests.module_arguments import INVOCATION, patch_module_args
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "ansible_collections.equinix_metal.openshift.plugins.modules"
 ACTION_PLUGINS = "ansible_collections.equinix_metal.openshift.plugins.action"
-UTILS = "ansible_collections.equinix_metal.openshift.plugins.plugin_utils"
 # Everything is imported by the time that a call is forked: it takes a hundredth of a second, and yet ends as a real process does.
 # A module that only prints has no program: it is its action plugin.
 FILES = [path for path in sorted((ROOT / "plugins" / "modules").glob("[a-z]*.py")) if "\ndef main(" in path.read_text(encoding="utf-8")]
@@ -133,15 +131,6 @@ def last_result(text: str) -> dict[str, Any]:
     """Return the last result that was printed: on a line of its own, as modules do it."""
     result: dict[str, Any] = json.JSONDecoder().raw_decode(text[text.rindex("\n{") + 1 :])[0]
     return result
-
-
-def play_status(manner: Manner, settings: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """The status of a cluster, as the action plugin ``report`` makes it."""
-    manner.settle()
-    manner.bend(metal_client)
-    # Its imports have Ansible's controller half, which modules do not: not before a child is forked that runs this.
-    status, world = (import_module(f"{UTILS}.{name}") for name in ("report.status", "world.status"))
-    print(json.dumps(status.status_of(world.collect(settings, options), 30, datetime.now(UTC))))
 
 
 LONGEST = 30.0

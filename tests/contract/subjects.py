@@ -390,6 +390,7 @@ def _others(sandbox: RunningSandbox) -> Iterator[None]:
 
 INVENTORY = "inventory"
 ELSEWHERE = {
+    "cluster_boot_info": "../cluster/test_cluster_boot_info.py",
     "dns_records": "test_zone.py",
     "dns_wait": "test_zone.py",
     "openshift_installer": "test_installer.py",

@@ -9,7 +9,6 @@ import hashlib
 import re
 import shutil
 import ssl
-import time
 import urllib.parse
 
 import httpx
@@ -91,20 +90,6 @@ def test_a_second_run_changes_nothing_and_keeps_the_urls(method: Method) -> None
     assert (method.script_url, script(method), method.pointer) == before
 
 
-def test_addresses_are_signed_again_for_another_endpoint(method: Method) -> None:
-    if method.name != "object_storage":
-        assert not (method.folder / "object-storage.json").exists()
-        return
-    before = method.script_url
-    elsewhere = method.variables["openshift_publish_open_endpoint"].replace("127.0.0.1", "localhost")
-    # For the tests that follow, too: they build on this one.
-    method.variables["openshift_publish_open_endpoint"] = elsewhere
-    method.run()
-    assert not before.startswith(elsewhere)
-    assert method.script_url.startswith(elsewhere), "the address of the earlier run is not used again"
-    assert f"ignition.config.url={elsewhere}/" in script(method)
-
-
 @pytest.mark.debian("systemd")
 def test_systemd_accepts_the_hardened_unit(method: Method) -> None:
     if method.name != "host":
@@ -165,19 +150,6 @@ def test_remove_deletes_all_boot_files(method: Method) -> None:
     assert changed(method.run("remove")) == 0
 
 
-def test_boot_files_of_another_method_are_removed_first(method: Method) -> None:
-    if method.name == "controller":
-        return
-    folder = method.folder / "publish"
-    folder.mkdir()
-    (folder / "method").write_text("controller", encoding="utf-8")
-    (folder / "earlier").touch()
-    method.run()
-    assert (folder / "method").read_text(encoding="utf-8") == method.name
-    assert not (folder / "earlier").exists()
-    method.run("remove")
-
-
 @pytest.mark.long
 def test_a_host_that_has_not_published_can_remove_the_boot_files(method: Method) -> None:
     if method.name == "controller":
@@ -205,32 +177,6 @@ def test_an_unreachable_host_fails_so_that_rescue_runs(method: Method) -> None:
             assert "timed out waiting for ping module test" in output
     finally:
         method.host["ansible_port"] = port
-
-
-@pytest.mark.long
-def test_published_files_expire(method: Method) -> None:
-    if method.name == "object_storage":
-        # Addresses that end soon are not used again.
-        method.run()
-        before = method.script_url
-        method.run(__boot_files_least_validity=43300)
-        assert method.script_url != before
-        assert httpx.get(before, trust_env=False).status_code == 200, "a machine that has it goes on"
-        method.run("remove")
-        return
-    began = time.monotonic()
-    method.run(__boot_files_lifetime=45)
-    end = began + 200
-    while time.monotonic() < end:
-        try:
-            httpx.get(method.script_url, trust_env=False)
-        except httpx.ConnectError:
-            break
-        time.sleep(0.5)
-    else:
-        pytest.fail("it still answers")
-    assert time.monotonic() - began > 45
-    method.run("remove")
 
 
 def test_object_storage_errors_are_printed_without_credentials(method: Method) -> None:

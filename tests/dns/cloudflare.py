@@ -2,8 +2,8 @@
 
 What is strict as in the documentation and in answers of the real service that users have published (error codes): the bearer token, pages,
 the TTL (1, or 60 to 86400), identical records (81058, and 81057 where they differ in more than name, type and content), a CNAME beside
-other records (81053, 81054), NS beside other types, contents of their type, names in the zone, wildcards as the first label only, quotes of
-TXT, and the rate limit (429).
+other records (81053, 81054), NS beside other types, contents of their type, names in the zone, wildcards as the first label only and quotes
+of TXT.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ class Account:
     zones: dict[str, str] = field(default_factory=dict)
     records: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
-    limited: int = 0
-    """Number of requests that are refused next for their rate."""
     ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -54,9 +52,6 @@ class Account:
     def answer(self, method: str, target: str, authorization: str | None, body: dict[str, Any]) -> Any:
         """Return the result, or (results, page, per_page) of a list. Raises RefusedError."""
         self.requests.append(f"{method} {target}")
-        if self.limited:
-            self.limited -= 1
-            raise RefusedError(429, 971, "Please wait and consider throttling your request speed")
         if not (authorization or "").startswith("Bearer "):
             raise RefusedError(400, 6003, "Invalid request headers")
         if authorization != f"Bearer {TOKEN}":
@@ -172,8 +167,6 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
-        if status == 429:
-            self.send_header("Retry-After", "1")
         self.end_headers()
         self.wfile.write(text)
 

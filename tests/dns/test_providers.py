@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -209,19 +208,12 @@ def test_route53_alias_and_weighted_records_are_foreign(aws: Place) -> None:
     assert "lb.elsewhere.example (alias of Route 53)" in result["msg"]
 
 
-def test_cloudflare_is_asked_again_when_there_are_too_many_requests(cloudflare: Place) -> None:
-    cloudflare.inside.limited = 2
-    assert play(cloudflare, record("api", "192.0.2.1"))["changed"]
-    assert cloudflare.inside.limited == 0
-
-
 @pytest.mark.parametrize(
     ("wrong", "returned"),
     [
         ({"secrets": {"token": "another"}}, "CloudflareAuthenticationError: Invalid access"),
         ({"ttl": 30, "options": {"min_ttl": 30}}, "Invalid TTL"),
         ({"service": "nothing"}, "pip install octodns-nothing"),
-        ({"options": {"nonsense": True}}, "nonsense"),
     ],
 )
 def test_cloudflare_refuses(cloudflare: Place, wrong: dict[str, Any], returned: str) -> None:
@@ -231,15 +223,3 @@ def test_cloudflare_refuses(cloudflare: Place, wrong: dict[str, Any], returned: 
     assert returned in result["msg"]
     assert "Sn3lZ" not in str(result)
     assert f"refused.{CLUSTER} A" not in cloudflare.records()
-
-
-def test_an_unknown_ca_is_an_error(cloudflare: Place) -> None:
-    options = {**cloudflare.options, "records": [record("api", "192.0.2.1")], **OURS}
-    assert "certificate verify failed" in run("dns_records", options, {})["msg"]
-
-
-def test_the_route53_client_reads_no_more_than_it_needs(aws: Place, tmp_path: Path) -> None:
-    throttle = aws.inside[1]
-    throttle.requests.clear()
-    assert not play(aws, record("never"), zone=f"other-{ZONE}")["changed"]
-    assert len(throttle.requests) <= 3

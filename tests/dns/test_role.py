@@ -236,16 +236,6 @@ def test_a_zone_is_created_delegated_and_deleted_with_the_cluster(aws: Place, cl
     api.delete_hosted_zone(Id=zones()[CLUSTER])
 
 
-def test_the_name_servers_of_a_created_zone_are_printed(aws: Place, cluster: Cluster) -> None:
-    settings: dict[str, Any] = {
-        "openshift_dns_zone": CLUSTER,
-        "openshift_dns_route53": aws.variables["openshift_dns_route53"] | {"create_zone": True},
-    }
-    output = cluster.well(aws, "main", **settings)
-    assert f"Delegate {CLUSTER} to the name servers " in output
-    cluster.well(aws, "remove", **settings)
-
-
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Named]:
     with started(tmp_path_factory.mktemp("named")) as running:
@@ -286,20 +276,6 @@ def test_the_wait_for_records_made_by_hand_has_a_limit_and_none_in_check_mode(na
         in " ".join(output.split())
     )
     cluster.well(place, "main", arguments=("--check",), openshift_dns_wait_timeout=100000)
-
-
-@pytest.mark.debian("bind9")
-def test_devices_renamed_in_capitals_alone_stay_in_the_records(named: Named, cluster: Cluster) -> None:
-    by_hand = {"openshift_resolver": "127.0.0.1", "openshift_resolver_port": named.port}
-    place = Place({}, {"openshift_dns_provider": "none", **by_hand}, dict, named.update)
-    project = cluster.sandbox.environment["METAL_PROJECT_ID"]
-    listed = call(cluster.sandbox, "GET", f"projects/{project}/devices")["devices"]
-    devices = [device for device in listed if device["hostname"].endswith(CLUSTER)]
-    for device in devices:
-        call(cluster.sandbox, "PUT", f"devices/{device['id']}", {"hostname": device["hostname"].capitalize()})
-    output = cluster.well(place, "main", arguments=("--check",), dns_machines=[device["hostname"] for device in devices])
-    assert len(addresses(output, "api")) == 4
-    assert "; delete" not in output
 
 
 LINE = re.compile(r"^\s*(\S+)\. 60 IN (A|AAAA) (\S+)$", re.MULTILINE)

@@ -7,7 +7,6 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,8 +32,8 @@ def key(tmp_path: Path, sandbox: RunningSandbox) -> Iterator[Path]:
     call(sandbox, "DELETE", f"ssh-keys/{made['id']}")
 
 
-@contextmanager
-def ordered(sandbox: RunningSandbox) -> Iterator[str]:
+@pytest.fixture
+def device(sandbox: RunningSandbox) -> Iterator[str]:
     """A device of the cluster, whose firmware has written a secret and an escape sequence to its console."""
     script = f"#!ipxe\necho {MARK}\necho \x1b[2Jclient_secret={SECRET}\nshell\n"
     body = {"hostname": HOSTNAME, "plan": "c3.small.x86", "metro": "da", "operating_system": "custom_ipxe", "userdata": script}
@@ -49,12 +48,6 @@ def ordered(sandbox: RunningSandbox) -> Iterator[str]:
         yield str(made["id"])
     finally:
         call(sandbox, "DELETE", f"devices/{made['id']}?force_delete=true")
-
-
-@pytest.fixture
-def device(sandbox: RunningSandbox) -> Iterator[str]:
-    with ordered(sandbox) as id_:
-        yield id_
 
 
 @pytest.fixture
@@ -74,13 +67,6 @@ def test_the_bundle_has_the_consoles_of_all_devices(play: FailingPlay, key: Path
     assert f"ssh -p {port} {device}@{host}" in entries["consoles.txt"]
     assert "left-out.json" not in entries
     assert "could not be collected" not in failed.last_screen
-
-
-def test_devices_with_one_hostname_have_a_console_each(play: FailingPlay, key: Path, device: str, sandbox: RunningSandbox) -> None:
-    with ordered(sandbox) as another:
-        entries = play.run(openshift_gather_logs=True, metal_console_key=str(key)).entries
-    found = {name for name in entries if name.startswith("consoles/")}
-    assert found == {f"consoles/{HOSTNAME}-{device}.log", f"consoles/{HOSTNAME}-{another}.log"}
 
 
 def test_consoles_are_read_only_for_logs(play: FailingPlay, key: Path, device: str) -> None:

@@ -1,4 +1,4 @@
-"""An outage of the Metal API or of the cluster's API in the middle of a task is reported while it lasts."""
+"""An outage of the Metal API in the middle of a task is reported while it lasts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.testing.process import RunningSandbox
-from tests.failure.failing import environment_of, write_kubeconfig
+from tests.failure.failing import environment_of
 
 DEVICE = {
     "hostname": "outage-0.failing.metal.test",
@@ -59,41 +59,3 @@ def test_the_line_comes_before_the_end_of_the_task(tmp_path: Path, sandbox: Runn
     assert "the API returned 503" in next(line for line in seen if "has served no request" in line)
     assert "The Metal API serves requests again, after" in output
     assert output.index("serves requests again") < output.index("changed: [localhost]")
-
-
-def test_a_wait_for_the_cluster_reports_that_its_api_does_not_answer(tmp_path: Path, sandbox_environment: dict[str, str]) -> None:
-    write_kubeconfig(tmp_path)
-    wait = {
-        "kubeconfig": str(tmp_path / "ignition" / "auth" / "kubeconfig"),
-        # Nothing listens there.
-        "api_addresses": ["127.0.0.9"],
-        "condition": "nodes_ready",
-        "nodes": ["master-0.failing.metal.test"],
-        "api_timeout": 1,
-        "wait_timeout": 4,
-        "wait_interval": 0.5,
-        "progress_interval": 1,
-    }
-    play = {
-        "hosts": "localhost",
-        "connection": "local",
-        "gather_facts": False,
-        "vars": {"ansible_python_interpreter": sys.executable},
-        "tasks": [{"name": "Wait for the cluster", "equinix_metal.openshift.cluster_wait": wait}],
-    }
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", tmp_path / "play.yml"],
-        env=environment_of(sandbox_environment),
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2, done.stdout
-    before_the_end = done.stdout.partition("fatal: [localhost]")[0]
-    waiting = before_the_end.partition("waiting since ")[2]
-    assert "127.0.0.9" in "".join(waiting.splitlines()[:2]), done.stdout
-    assert "Traceback" not in done.stdout

@@ -65,10 +65,6 @@ def collect(registries: Registries, clients: str, **settings: Any) -> dict[str, 
     return images.collect({**desired, **settings})
 
 
-def test_a_mirror_with_the_release_image(registries: Registries, clients: str) -> None:
-    assert collect(registries, clients)["release_image"] == {"image": RELEASE.image, "messages": []}
-
-
 def test_catalogues(registries: Registries, clients: str) -> None:
     def catalog(tag: str) -> str:
         spec = {"image": f"{registries.mirror}/{registry.CATALOG_REPOSITORY}:{tag}", "sourceType": "grpc"}
@@ -85,23 +81,17 @@ def test_catalogues(registries: Registries, clients: str) -> None:
     assert "catalogs" not in collect(registries, clients, manifests=["/nonexistent.yml"])
 
 
-def test_a_mirror_without_it(registries: Registries, clients: str) -> None:
+def test_a_mirror_with_and_without_the_release_image(registries: Registries, clients: str) -> None:
+    assert collect(registries, clients)["release_image"] == {"image": RELEASE.image, "messages": []}
     registries.removed.set([RELEASE.digest])
     (message,) = collect(registries, clients)["release_image"]["messages"]
     assert message == f"{registries.mirror}/{registry.RELEASE_REPOSITORY} does not serve release image: manifest unknown"
-
-
-def test_what_cannot_be_read_is_no_message(registries: Registries, clients: str) -> None:
-    assert "404" in collect(registries, clients, version="4.20.99")["release_image"]["msg"]
-    assert "pull_secret" in collect(registries, clients, pull_secret="no json")["release_image"]["msg"]
 
 
 @pytest.mark.parametrize(
     "settings",
     [
         {"image_digest_sources": []},
-        {"image_digest_sources": ["text"]},
-        {"image_digest_sources": [{"source": "quay.io/a/b", "mirrors": ["mirror.test/b"]}]},
         {"installer": "/opt/openshift-install"},
         {"bootstrap_over": True},
     ],

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ipaddress
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import yaml
 from sandbox.testing.process import RunningSandbox, is_write
 from tests.conftest import user_environment
 from tests.contract.environment import call
-from tests.role_play import PACED
+from tests.role_play import PACED, played
 
 CLUSTER = "gateways.metal.test"
 KINDS = {"virtual-networks": "virtual_networks", "metal-gateways": "metal_gateways", "ips?types=public_ipv4": "ip_addresses"}
@@ -59,26 +58,12 @@ class Project:
             "network_machines": [machine],
             **variables,
         }
-        steps = [
-            {"name": "Run the role", "ansible.builtin.include_role": include},
-            {
-                "name": "Write the fact",
-                "ansible.builtin.copy": {
-                    "content": "{{ network_subnet | default('') }}",
-                    "dest": str(self._folder / "subnet"),
-                    "mode": "0600",
-                },
-            },
-        ]
-        playbook = [
-            {"name": "Network", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": steps}
-        ]
-        (self._folder / "play.yml").write_text(yaml.safe_dump(playbook), encoding="utf-8")
-        command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "localhost,", str(self._folder / "play.yml")]
-        done = subprocess.run(
-            command, cwd=self._folder, env=user_environment(self.sandbox), capture_output=True, text=True, check=False, timeout=180
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        written = {"content": "{{ network_subnet | default('') }}", "dest": str(self._folder / "subnet"), "mode": "0600"}
+        steps = [{"name": "Run the role", "ansible.builtin.include_role": include}, {"name": "Write", "ansible.builtin.copy": written}]
+        play = {"hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": steps}
+        (self._folder / "play.yml").write_text(yaml.safe_dump([play]), encoding="utf-8")
+        code, output = played(self._folder / "play.yml", "-i", "localhost,", environment=user_environment(self.sandbox))
+        assert code == 0, output
         return (self._folder / "subnet").read_text(encoding="utf-8")
 
     def writes(self) -> list[Any]:

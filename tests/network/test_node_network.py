@@ -328,14 +328,3 @@ def test_the_bootstrap_device_is_in_the_network_of_the_nodes(kind: str, bridge: 
     assert [file["path"] for file in made["storage"]["files"]] == paths
     assert made["systemd"]["units"] == [{"name": "node-network.service", "enabled": True, "contents": "[Unit]\n"}]
     assert made["ignition"] == installer["ignition"]
-
-
-@pytest.mark.parametrize("kind", ["layer3", "bond"])
-def test_the_bootstrap_device_has_a_public_node_address_by_dhcp(kind: str) -> None:
-    network = {"metadata_url": "http://metadata.test/metadata", "families": [4], "script": "#!/bin/sh\n", "service": "[Unit]\n"}
-    assert with_bootstrap_network("{}", {"node_network": {**network, "kind": kind}}) == "{}"
-
-
-def test_other_machine_networks_need_no_bond() -> None:
-    assert not list(node_network({"node_network": {"kind": "layer3"}}))
-    assert not list(node_network({}))

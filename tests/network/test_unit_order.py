@@ -73,7 +73,7 @@ wait-for-primary-ip.service: {Requires: nmstate.service, After: nmstate.service,
 # Since September 2025 the z-streams of all releases have the same order (OCPBUGS-48566, OCPBUGS-61695).
 NODES = {
     "4.16, before March 2025": SYSTEM + OF_ALL_RELEASES,
-    **{f"4.{minor}": SYSTEM + OF_ALL_RELEASES + NMSTATE for minor in range(16, 23)},
+    "4.16 and newer": SYSTEM + OF_ALL_RELEASES + NMSTATE,
 }
 
 # openshift/installer, data/data/bootstrap: before 4.19 the boot image has all programs, since then they come with the node image.

@@ -13,7 +13,6 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.filter.machines import machines
 from sandbox.testing.process import RunningSandbox
@@ -167,24 +166,6 @@ def test_each_machine_has_a_script_and_shares_a_live_config_without_secrets(publ
 
 def files_of_any(content: str) -> list[str]:
     return list(files_of(content).values()) if content.startswith("{") else []
-
-
-@pytest.mark.parametrize(
-    ("name", "consoles"),
-    [
-        ("plain", ["ttyS1,115200n8", "ttyS0,115200n8", "tty0"]),
-        ("arm", ["tty0", "ttyAMA0,115200"]),
-        ("nvme", ["tty0", "ttyS1,115200n8"]),
-    ],
-)
-def test_consoles_default_to_those_of_the_architecture(published: tuple[dict[str, str], str], name: str, consoles: list[str]) -> None:
-    files, machine = published[0], MACHINES[name]
-    kernel, line = files[f"{machine['hostname']}.ipxe"].splitlines()[2].split(maxsplit=2)[1:]
-    assert kernel.endswith(f"live-kernel.{machine['architecture']}")
-    assert [word.removeprefix("console=") for word in line.split() if word.startswith("console=")] == consoles
-    assert line.endswith(" rd.neednet=1")
-    installer = files_of(files[f"{machine['boot_profile']}-live.ign"])["/etc/coreos/installer.d/10-openshift.yaml"]
-    assert yaml.safe_load(installer) == {"console": consoles, "platform": "metal"}
 
 
 @pytest.mark.parametrize("name", ["plain", "arm", "nvme"])

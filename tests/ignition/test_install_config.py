@@ -104,17 +104,3 @@ def test_boot_images_of_another_stream_are_refused(role: Role, chosen: dict[str,
     result = role.refused(**chosen)
     assert "osImageStream in the install-config is rhel-10 (openshift_install_config), but the boot images" in result
     assert (role.files / "bootstrap.ign").read_bytes() == before
-
-
-def test_contradicting_settings_fail_before_any_file_is_created(role: Role) -> None:
-    result = role.refused(
-        check=True, openshift_install_config={"baseDomain": "other.test", "networking": {"serviceNetwork": ["10.9.0.0/16"]}}
-    )
-    assert "baseDomain is 'metal.test'" in result
-    assert "networking.serviceNetwork is" in result
-
-
-def test_invalid_manifests_fail_before_any_file_is_created(role: Role, folder: Path) -> None:
-    (folder / "notes.yml").write_text("- not an object\n", encoding="utf-8")
-    result = role.refused(check=True, openshift_manifests=[str(folder)])
-    assert "notes.yml: is not a Kubernetes object" in result

@@ -72,12 +72,6 @@ def test_installer_errors_are_printed_without_secrets(role: Role) -> None:
     assert not list(role.folder.glob(".ignition-*"))
 
 
-def test_installer_warnings_are_printed(role: Role) -> None:
-    result = role.well(openshift_install_config={"flavour": "vanilla"})
-    assert "openshift-install warns: failed to parse first occurrence of unknown field" in result
-    assert "flavour" in result
-
-
 def script(path: Path, create: str) -> str:
     says = f'printf "%s\\n" "$0 {VERSION}" "built from commit 1" "release architecture amd64"'
     path.write_text(f'#!/bin/sh\nif [ "$1" = version ]; then {says}; exit; fi\n{create}\n', encoding="utf-8")
@@ -88,9 +82,7 @@ def script(path: Path, create: str) -> str:
 @pytest.mark.parametrize(
     ("create", "reason"),
     [
-        ("exec sleep 60", "it did not end within 1 seconds"),
         ("trap '' TERM; exec sleep 60", "it did not end within 1 seconds"),
-        ("exit 7", "(exit code 7): it reports no reason"),
         ("echo no libraries >&2; exit 127", "(exit code 127): no libraries"),
     ],
 )
@@ -102,12 +94,6 @@ def test_an_installer_that_creates_no_files_is_an_error(role: Role, tmp_path: Pa
     assert reason in result
 
 
-def test_an_installer_with_a_replaced_payload_is_accepted(role: Role) -> None:
-    role.environment = role.environment | {"OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE": "registry.example/ocp:1"}
-    role.well(openshift_version="", openshift_installer=str(installer_of(role)), openshift_machine_networks=["10.9.0.0/16"])
-    assert files_made_by(role.folder) == installer_of(role)
-
-
 def with_scheduler(role: Role, path: Path, manifest: str) -> dict[str, str]:
     """Return the settings for the same installer, which writes another manifest of the scheduler."""
     write = f"printf '%s\\n' '{manifest}' > \"${{3#--dir=}}/manifests/cluster-scheduler-02-config.yml\""
@@ -117,19 +103,10 @@ def with_scheduler(role: Role, path: Path, manifest: str) -> dict[str, str]:
     return {"openshift_version": "", "openshift_installer": installer}
 
 
-@pytest.mark.parametrize(
-    "spec", ["spec: {mastersSchedulable: true}", 'spec:\n  "mastersSchedulable" : true', "spec: {policy: {name: x}}"], ids=str
-)
+@pytest.mark.parametrize("spec", ['spec:\n  "mastersSchedulable" : true', "spec: {policy: {name: x}}"])
 def test_the_control_plane_of_a_cluster_with_workers_is_not_schedulable(role: Role, tmp_path: Path, spec: str) -> None:
     manifest = f"apiVersion: config.openshift.io/v1\nkind: Scheduler\nmetadata: {{name: cluster}}\n{spec}"
     role.well(**with_scheduler(role, tmp_path / "installer", manifest), ignition_workers=[{"hostname": "worker-0"}])
     files = files_of(json.loads((role.files / "bootstrap.ign").read_bytes()))
     scheduler = yaml.safe_load(files["/opt/openshift/manifests/cluster-scheduler-02-config.yml"])
     assert scheduler["spec"] == {**yaml.safe_load(spec)["spec"], "mastersSchedulable": False}
-
-
-def test_a_release_without_the_manifest_of_the_scheduler_is_refused(role: Role, tmp_path: Path) -> None:
-    settings = with_scheduler(role, tmp_path / "installer", "kind: ConfigMap")
-    result = role.refused(**settings, ignition_workers=[{"hostname": "worker-0"}])
-    assert "manifests/cluster-scheduler-02-config.yml of" in result
-    assert "is not a Scheduler" in result

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from .conftest import Role
-
-HOUR = timedelta(hours=1)
-
-
-@dataclass(frozen=True)
-class Stale:
-    """Files of that age, and what is said of them, with these variables."""
-
-    title: str
-    age: timedelta
-    reason: str
-    max_age: int = 43200
-
-
-STALE = [
-    Stale("too old", 13 * HOUR, "they are 13.0 hours old, the limit is 12.0 hours"),
-    Stale("certificates ended", 25 * HOUR, "their first certificate expired at", max_age=10**6),
-]
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -49,7 +30,7 @@ def test_a_cluster_name_with_a_path_is_refused_before_any_change(role: Role, nam
 
 def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:
     """In another project no machine is found, and the only keys to a cluster would be made anew."""
-    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - timedelta(hours=25))
     before = content(role.folder)
     assert before["project"].decode() == role.environment["METAL_PROJECT_ID"] + "\n"
     result = role.refused(metal_project_id="2b70eb8f-fa18-47c0-aba7-222a842362fd")
@@ -57,16 +38,19 @@ def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:
     assert content(role.folder) == before
 
 
-@pytest.mark.parametrize("case", STALE, ids=lambda case: case.title)
-def test_check_mode_reports_why_ignition_files_are_unusable_and_changes_nothing(case: Stale, role: Role) -> None:
-    role.set_issue_time(datetime.now(UTC) - case.age)
+@pytest.mark.parametrize(
+    ("hours", "limit", "reason"),
+    [(13, 43200, "they are 13.0 hours old, the limit is 12.0 hours"), (25, 10**6, "their first certificate expired at")],
+)
+def test_check_mode_reports_why_ignition_files_are_unusable_and_changes_nothing(role: Role, hours: int, limit: int, reason: str) -> None:
+    role.set_issue_time(datetime.now(UTC) - timedelta(hours=hours))
     before = content(role.folder)
-    assert case.reason in role.well(check=True, __ignition_max_age=case.max_age)
+    assert reason in role.well(check=True, __ignition_max_age=limit)
     assert content(role.folder) == before
 
 
 def test_without_devices_expired_ignition_files_are_regenerated_and_kept_as_backup(role: Role) -> None:
-    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - timedelta(hours=25))
     before = content(role.files)
 
     result = role.well()
@@ -80,7 +64,7 @@ def test_without_devices_expired_ignition_files_are_regenerated_and_kept_as_back
 
 @pytest.mark.usefixtures("machine")
 def test_with_devices_expired_ignition_files_are_an_error_with_the_next_step(role: Role) -> None:
-    role.set_issue_time(datetime.now(UTC) - 25 * HOUR)
+    role.set_issue_time(datetime.now(UTC) - timedelta(hours=25))
     before = content(role.folder)
 
     result = role.refused()

@@ -183,8 +183,8 @@ def check_own_files(root: Path, role: str) -> None:
     )
 
 
-def test_ignition_validate_accepts_the_configs(published: Path, tmp_path: Path) -> None:
-    files = [installed_config(published, role, tmp_path) for role in HOSTS]
+def test_ignition_validate_accepts_the_configs(made: Role, published: Path, tmp_path: Path) -> None:
+    files = [*made.files.glob("*.ign"), *(installed_config(published, role, tmp_path) for role in HOSTS)]
     for name, content in json.loads((published / "open.json").read_bytes()).items():
         if name.endswith(".ign"):
             files.append(tmp_path / name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-import yaml
 
-from sandbox.openshift.assets import files_of
 from sandbox.openshift.installer import catalogue
 
 from .conftest import Mirror, Role
@@ -55,48 +54,30 @@ def test_another_payload_of_the_same_version_is_refused(channel: Role) -> None:
     assert catalogue.release(VERSION, "x86_64").digest in result
 
 
-def test_a_custom_installer_is_used_unchanged(role: Role) -> None:
-    result = role.well(openshift_version="", openshift_installer=str(own_installer(role)), check=True)
-    # The same version and inputs: nothing is to be made.
-    assert "changed=0" in result
-    assert "Would" not in result
-
-
-def test_a_custom_installer_of_another_version_is_refused(role: Role) -> None:
-    result = role.refused(openshift_version="4.19.42", openshift_installer=str(own_installer(role)))
-    assert f"is of version {VERSION}, not of 4.19.42" in result
-
-
-def test_an_installer_for_another_architecture_is_refused(role: Role) -> None:
-    result = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), openshift_architecture="aarch64")
-    assert "arm64 or multi, they are" in result
-
-
-WORKERS = [{"hostname": "worker-0", "architecture": "aarch64"}]
-
-
-def architectures(role: Role) -> dict[str, str]:
-    config_map = yaml.safe_load(
-        files_of(json.loads((role.files / "bootstrap.ign").read_bytes()))["/opt/openshift/manifests/cluster-config.yaml"]
-    )
-    config = yaml.safe_load(config_map["data"]["install-config"])
-    return {pool["name"]: pool["architecture"] for pool in (config["controlPlane"], *config["compute"])}
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"openshift_version": OLDER}, f"is of version {VERSION}, not of {OLDER}"),
+        ({"openshift_version": "", "openshift_architecture": "aarch64"}, "arm64 or multi, they are"),
+        ({"openshift_version": "", "ignition_workers": [{"hostname": "worker-0", "architecture": "aarch64"}]}, "and multi, they are"),
+    ],
+    ids=["version", "architecture", "two architectures"],
+)
+def test_a_custom_installer_that_does_not_fit_is_refused(role: Role, settings: dict[str, Any], reason: str) -> None:
+    assert reason in role.refused(openshift_installer=str(own_installer(role)), **settings)
 
 
 @pytest.mark.debian("gpgv")
 def test_machines_of_two_architectures_use_a_multi_architecture_release(role: Role) -> None:
     keyring = role.environment["OPENSHIFT_RELEASE_KEYRING"]
-    result = role.well(openshift_version="stable-4.20", openshift_release_keyring=keyring, ignition_workers=WORKERS)
+    result = role.well(
+        openshift_version="stable-4.20",
+        openshift_release_keyring=keyring,
+        ignition_workers=[{"hostname": "worker-0", "architecture": "aarch64"}],
+    )
     shown = catalogue.release(VERSION, "multi")
     assert json.loads((role.folder / "release.json").read_text(encoding="utf-8"))["digest"] == shown.digest
     assert "was not verified" not in result
-    # What an installer takes on a platform without machines: workers of another architecture are not its business.
-    assert architectures(role) == {"master": "amd64", "worker": "amd64"}
-
-
-def test_a_single_architecture_release_is_refused_for_two_architectures(role: Role) -> None:
-    result = role.refused(openshift_version="", openshift_installer=str(own_installer(role)), ignition_workers=WORKERS)
-    assert "and multi, they are" in result
 
 
 def test_a_release_without_a_signature_is_refused_with_a_keyring(role: Role, mirror: Mirror) -> None:
@@ -115,21 +96,3 @@ def test_a_release_without_a_signature_is_refused_with_a_keyring(role: Role, mir
     assert "leave openshift_release_keyring out" in result
     assert f"GET /{released}/sha256sum.txt.gpg" in mirror.asked
     assert not [asked for asked in mirror.asked if asked.endswith(".tar.gz")]
-
-
-OKD = "4.20.0-okd-scos.9"
-
-
-@pytest.mark.debian("gpgv")
-def test_okd(role: Role) -> None:
-    mirror = role.environment["OPENSHIFT_MIRROR_URL"].replace("openshift-v4", "okd/releases/download")
-    result = role.well(
-        openshift_distribution="okd",
-        openshift_version=OKD,
-        openshift_mirror_url=mirror,
-        openshift_pull_secret="",
-        openshift_release_keyring=role.environment["OPENSHIFT_RELEASE_KEYRING"],
-    )
-    assert "was not verified" not in result
-    stream = json.loads((role.files / "stream.json").read_bytes())
-    assert stream["stream"] == "c10s"

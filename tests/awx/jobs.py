@@ -88,10 +88,6 @@ def imported(source: Path, sandbox: RunningSandbox) -> Inventory:
     return found
 
 
-def hosts_of(inventory: Inventory) -> list[str]:
-    return sorted(inventory["_meta"]["hostvars"])
-
-
 def only(inventory: Inventory, hosts: Iterable[str]) -> Inventory:
     """Return the inventory of a job that gets some of the hosts."""
     chosen, part = set(hosts), copy.deepcopy(inventory)
@@ -104,12 +100,12 @@ def only(inventory: Inventory, hosts: Iterable[str]) -> Inventory:
 
 def without(inventory: Inventory, *disabled: str) -> Inventory:
     """Return the inventory of a job with these hosts switched off in AWX."""
-    return only(inventory, set(hosts_of(inventory)) - set(disabled))
+    return only(inventory, set(inventory["_meta"]["hostvars"]) - set(disabled))
 
 
 def slice_of(inventory: Inventory, number: int, count: int) -> Inventory:
     """Return the inventory of one of the jobs that ``job_slice_count`` makes of a template."""
-    return only(inventory, hosts_of(inventory)[number - 1 :: count])
+    return only(inventory, sorted(inventory["_meta"]["hostvars"])[number - 1 :: count])
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,6 @@ class Job:
 
     code: int
     output: str
-    seconds: float
     requests: list[dict[str, Any]]
     private: Path
     artifacts: dict[str, Any]
@@ -277,7 +272,7 @@ class Running:
             shutil.rmtree(self.private, ignore_errors=True)
         requests = self.sandbox.journal(earliest=self.began)
         text = ESCAPES.sub("", output).replace("\r", "")
-        return Job(self.process.returncode, text, time.time() - self.began, requests, self.private, artifacts)
+        return Job(self.process.returncode, text, requests, self.private, artifacts)
 
 
 def _artifacts(private: Path) -> dict[str, Any]:

@@ -45,15 +45,12 @@ EACH_WRITE: Final = f"{E2E}each_write.py::test_an_install_is"
 PARTS: Final[dict[str, Part]] = {
     "install": Part("installs", e2e("install")),
     "variants": Part(
-        "installs with other networks, architectures, names, publishing methods and services",
-        (
-            *e2e("architectures", "device_names", "disconnected", "networks", "publishing", "topologies", "ingress_pool"),
-            *e2e("service_operators", "own_project"),
-        ),
+        "installs with other networks, architectures and publishing methods, and in an own project",
+        e2e("disconnected", "networks", "publishing", "topologies", "own_project"),
     ),
     "day2": Part(
         "scaling, replacement, adoption and deletion",
-        e2e("reuse", "adopt", "control_plane_replacement", "status", "destroy", "no_subject"),
+        e2e("reuse", "adopt", "control_plane_replacement", "destroy", "no_subject"),
     ),
     "pools": Part("machine pools, and removal of their nodes", e2e("pools", "pool_devices", "node_removal")),
     "repair": Part(
@@ -76,8 +73,8 @@ PARTS: Final[dict[str, Part]] = {
     "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
     **{
         f"chaos-{part}": Part(
-            "runs that end at any moment under faults, and docs/generated/resume.md made of them",
-            commands=(("-m", "tests.e2e.chaos", "--only", numbers), ("-m", "tests.e2e.resume")),
+            "runs that end at any moment under faults",
+            commands=(("-m", "tests.e2e.chaos", "--only", numbers),),
         )
         for part, numbers in ((1, "0-24"), (2, "25-49"))
     },

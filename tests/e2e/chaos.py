@@ -7,7 +7,7 @@ Before a step (an install, scaling, destroying, giving an install up) is disturb
 that tells which roles it goes through, how long each takes, and what the world is after it. Then each run is ended once or twice, in ways
 and at moments that its number and the seed decide, meets its share of faults, and is started again until it ends well. Then machines,
 names, nodes, files and processes have to be those of the undisturbed world, and not one machine more may have been ordered than were
-missing or could not be delivered. What became of each is kept for docs/generated/resume.md (``python -m tests.e2e.resume``).
+missing or could not be delivered.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e import resume
 from tests.e2e.harness import End, Moment, Run, User, until
 
+RUNS = 50
 STARTS = 6
 """So often a run may be started until it ends well: each end and each fault may cost one."""
 
@@ -77,9 +77,6 @@ class Step:
     attempt: int | None
     after: int | None
 
-    def __str__(self) -> str:
-        return self.title
-
     def missing(self) -> int:
         """How many machines have to be ordered, where the user stays with it."""
         if self.after is None:
@@ -113,10 +110,6 @@ class Course:
 
     phases: tuple[Phase, ...]
     requests: int
-
-    @classmethod
-    def of(cls, run: Run) -> Course:
-        return cls(phases(run), len(run.requests))
 
 
 def phases(run: Run) -> tuple[Phase, ...]:
@@ -179,21 +172,10 @@ class Outcome:
         """From the undisturbed worlds, by their workers."""
         return [*self.wrong, *differences(worlds[self.trial.step.after], self.world)]
 
-    def record(self, seed: int, *, same: bool) -> resume.Record:
-        return {
-            "seed": seed,
-            "number": self.trial.number,
-            "step": self.trial.step.title,
-            "ends": [list(each) for each in self.ends],
-            "met": [list(each) for each in self.met],
-            "starts": self.starts,
-            "same": same,
-        }
-
     def row(self) -> str:
         ends = ", ".join(f"{end} in {phase}" for phase, end in self.ends) or "ended before its end came"
         met = ", ".join(f"{fault} in {phase}" for phase, fault in self.met) or "no fault"
-        return f"{self.trial.number:>3}  {self.trial.step!s:<20} {self.starts} starts {self.seconds:>4.0f} s  {ends}; {met}"
+        return f"{self.trial.number:>3}  {self.trial.step.title:<20} {self.starts} starts {self.seconds:>4.0f} s  {ends}; {met}"
 
 
 def world(user: User) -> dict[str, Any]:
@@ -358,7 +340,7 @@ class Chaos:
 
     def _undisturbed(self, before: int | None, after: int | None) -> None:
         run = self._start(before, after).ended_well()
-        self.courses[before, after] = Course.of(run)
+        self.courses[before, after] = Course(phases(run), len(run.requests))
         self._workers = after
         until(lambda: not self.user.processes(), what="the end of all the run left running")
         found = world(self.user)
@@ -366,7 +348,7 @@ class Chaos:
         result = f"undisturbed from {before} to {after} workers"
         if different:
             raise AssertionError(f"{result}: " + "\n".join(different))
-        self._say(f"     {result}: {run.tasks} tasks, {run.seconds:.0f} s")
+        self._say(f"     {result}: {len(run.headings)} tasks, {run.seconds:.0f} s")
 
     def _reach(self, workers: int | None) -> None:
         """Have a cluster with so many workers, or none, by undisturbed steps: at the beginning, and after a run that went wrong."""
@@ -383,7 +365,7 @@ class Chaos:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.chaos", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=7, help="decides every moment and fault (default %(default)s)")
-    parser.add_argument("--runs", type=int, default=resume.RUNS, help="how many runs are disturbed (default %(default)s)")
+    parser.add_argument("--runs", type=int, default=RUNS, help="how many runs are disturbed (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="share them between so many sandboxes at once (default %(default)s)")
     parser.add_argument("--only", metavar="N[-M]", help="run number N alone, or those from N to M")
     parser.add_argument("--minutes", type=float, default=180, help="begin no further run after this time (default %(default)g)")
@@ -430,17 +412,12 @@ def disturbed(seed: int, numbers: range, *, speed: float, minutes: float) -> int
                 break
             outcome = chaos.run(chaos.trial(seed, number))
             found = outcome.differences(chaos.worlds)
-            resume.write_down(outcome.record(seed, same=not found))
             print("\n       ".join([f"{outcome.row()}: {'DIFFERENT' if found else 'same'}", *found]), flush=True)
             done += 1
             if found:
                 different.append(number)
                 chaos.leave()
-    used = os.times()
-    print(
-        f"{done} of {len(numbers)} runs in {(time.monotonic() - began) / 60:.0f} minutes, of which a processor was at work for "
-        f"{(used.children_user + used.children_system) / 60:.0f}; {done - len(different)} as undisturbed"
-    )
+    print(f"{done} of {len(numbers)} runs in {(time.monotonic() - began) / 60:.0f} minutes, {done - len(different)} as undisturbed")
     for number in different:
         print(f"again, alone: python -m tests.e2e.chaos --seed {seed} --only {number}")
     return 1 if different or done < len(numbers) else 0

@@ -77,11 +77,6 @@ class Run:
         assert rows, f"no recap in:\n{self.tail}"
         return sum(map(int, rows))
 
-    @property
-    def tasks(self) -> int:
-        """How many tasks were heard of: not those that were skipped."""
-        return len(self.headings)
-
     def phase(self, after: float | None = None) -> str:
         """The role that was at work so many seconds after the start, or in the end."""
         roles = [heading.role for heading in self.headings if heading.role and (after is None or heading.after <= after)]

@@ -1,7 +1,5 @@
 """A playbook is killed while one of its modules writes or is about to, and at once another one is run: is anything bought twice, or left?
 
-    python -m tests.e2e.kills --seed 7 --only 4        # one of the moments again, alone
-
 A module waits after a 429, orders a device, or deletes one; then the main process of ansible-playbook is killed, its process group, or
 all that runs (a power cut). The module may survive that, and what it has sent is carried out by the service all the same. At once the
 playbook is run again, or the cluster is destroyed. In the end there has to be one device of each name, ordered once; or none, and none may
@@ -13,15 +11,11 @@ not minutes. The whole playbooks are killed by ``tests.e2e.chaos``, test_each_wr
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
-import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -195,9 +189,9 @@ class Kills:
         (self._keep / f"kill-{kill.number}-{name}.log").write_text(run.output, encoding="utf-8")
 
 
-def tried(folder: Path, kills: list[Kill], *, speed: float, say: Callable[[str], None]) -> list[str]:
+def tried(folder: Path, kills: list[Kill]) -> list[str]:
     """Try these moments beside one sandbox; returns what was wrong with which."""
-    user = User(folder, speed=speed)
+    user = User(folder, speed=600)
     folder.mkdir(parents=True, exist_ok=True)
     wrong = []
     with user.at_work():
@@ -207,30 +201,8 @@ def tried(folder: Path, kills: list[Kill], *, speed: float, say: Callable[[str],
         for kill in kills:
             began = time.monotonic()
             problems = found.run(kill)
-            say(f"{kill}: {'WRONG' if problems else 'well'} ({time.monotonic() - began:.0f} s)")
+            print(f"{kill}: {'WRONG' if problems else 'well'} ({time.monotonic() - began:.0f} s)", flush=True)
             wrong += [f"{kill}: {problem}" for problem in problems]
         for number in user.processes():
             os.kill(number, signal.SIGKILL)
     return wrong
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.e2e.kills", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=7, help="decides every moment (default %(default)s)")
-    parser.add_argument("--moments", type=int, default=MOMENTS, help="how many (default %(default)s)")
-    parser.add_argument("--only", metavar="N[-M]", help="moment number N alone, or those from N to M")
-    parser.add_argument("--speed", type=float, default=600, help="simulated seconds per second (default %(default)g)")
-    chosen = parser.parse_args()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    first, last = (0, chosen.moments - 1) if chosen.only is None else (int(each) for each in (chosen.only.split("-") * 2)[:2])
-    folder = Path(tempfile.mkdtemp(prefix="kills-"))
-    print(f"seed {chosen.seed}; everything is kept in {folder}", flush=True)
-    kills = [Kill.drawn(chosen.seed, number) for number in range(first, last + 1)]
-    wrong = tried(folder / "user", kills, speed=chosen.speed, say=lambda line: print(line, flush=True))
-    print("\n".join([*wrong, f"{len(kills)} moments, {len(wrong)} problems"]))
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -154,11 +154,11 @@ def test_a_run_killed_while_it_writes_can_be_repeated_at_once(tmp_path: Path) ->
     """One moment, in which a device is ordered; the other contexts and moments are in `make nightly`."""
     kill = Kill.drawn(7, CONTEXTS.index("create"))
     assert kill.context == "create"
-    assert tried(tmp_path / "user", [kill], speed=600, say=print) == []
+    assert tried(tmp_path / "user", [kill]) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(0, MOMENTS, 10))
 def test_a_run_killed_at_thirty_moments_can_be_repeated(first: int, tmp_path: Path) -> None:
     kills = [Kill.drawn(7, number) for number in range(first, first + 10)]
-    assert tried(tmp_path / "user", kills, speed=600, say=print) == []
+    assert tried(tmp_path / "user", kills) == []

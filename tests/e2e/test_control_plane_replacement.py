@@ -80,16 +80,12 @@ def assert_complete(user: User, before: dict[str, str], *replaced: str) -> None:
         assert records[f"{name}.{NAME}. A"] == [addresses[name]]
 
 
-def test_check_mode_changes_nothing(user: User) -> None:
+def test_a_healthy_machine_is_replaced_and_in_check_mode_nothing_is_changed(user: User) -> None:
     before = ids(user)
     run = replace(user, "master-1", "--check", "--diff").ended_well()
     assert f"Would replace master-1.{NAME}" in run.output
     assert run.writes == []
     assert_complete(user, before)
-
-
-def test_a_healthy_machine_is_replaced(user: User) -> None:
-    before = ids(user)
     replace(user, "master-1").ended_well()
     assert_complete(user, before, "master-1")
     # Nothing is left to do for the playbooks that compare the inventory with what exists.

@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Installs without the internet: through a proxy, and with a mirror registry alone, which lacks an image at first."""
 
 from __future__ import annotations
@@ -99,10 +96,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         lacking = user.play("playbooks/mirror.yml")
         assert lacking.code != 0
         assert f"{mirror}/openshift/release does not serve rhel-coreos: manifest unknown" in lacking.output
-        assert (
-            f"oc image mirror --keep-manifest-list=true -a PULL_SECRET_FILE {catalogue.release(version, 'x86_64').os_image}"
-            in lacking.output
-        )
+        assert f"-a PULL_SECRET_FILE {catalogue.release(version, 'x86_64').os_image}" in lacking.output
         catalog = f"{mirror}/{CATALOG_REPOSITORY} does not serve catalogue {CATALOG}: manifest unknown"
         assert catalog in lacking.output
         refused = user.play("install.yml")
@@ -114,8 +108,6 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
         failed = user.play("install.yml", "-e", "cluster_bootstrap_timeout=10", "-e", "openshift_gather_logs=false")
         assert failed.code != 0
         assert "playbooks/mirror.yml" in failed.output, failed.tail
-        console = next((user.folder / "sandbox" / "machines").glob("*/console.log")).parent.parent
-        assert any("manifest unknown" in path.read_text(encoding="utf-8") for path in console.glob("*/console.log"))
         # Machines try again, so the next run goes on when the image is there.
         user.sandbox.call("POST", "mirror-registry/restore")
         check_mirrors(user)

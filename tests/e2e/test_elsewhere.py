@@ -59,21 +59,14 @@ def test_the_kubeconfig_of_another_cluster_is_refused(elsewhere: User) -> None:
     assert not (elsewhere.folder / "clusters").exists()
 
 
-def test_check_mode_leaves_nothing_behind(elsewhere: User) -> None:
-    before = sorted(elsewhere.folder.rglob("*"))
+def test_check_mode_and_status_leave_nothing_behind(elsewhere: User) -> None:
     elsewhere.edit_workers(2)
-    run = elsewhere.play("scale.yml", "--check", *GIVEN).ended_well()
-    assert "worker-2" in run.output
-    assert run.writes == []
-    assert sorted(elsewhere.folder.rglob("*")) == before
-
-
-def test_status_is_read_without_a_cluster_folder(elsewhere: User) -> None:
     before = sorted(elsewhere.folder.rglob("*"))
-    run = elsewhere.play("status.yml", *GIVEN).ended_well()
-    assert f"worker-2.{NAME}" in run.output
-    assert run.writes == []
-    assert sorted(elsewhere.folder.rglob("*")) == before
+    for arguments in (("scale.yml", "--check"), ("status.yml",)):
+        run = elsewhere.play(*arguments, *GIVEN).ended_well()
+        assert "worker-2" in run.output
+        assert run.writes == []
+        assert sorted(elsewhere.folder.rglob("*")) == before
 
 
 def test_the_cluster_is_upgraded(installed: User) -> None:

@@ -13,14 +13,13 @@ import re
 import socket
 import stat
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-from sandbox.testing.process import REPOSITORY
 from tests.e2e.chaos import world
 from tests.e2e.conftest import Worlds
 from tests.e2e.harness import NAME, Run, User, until
@@ -32,6 +31,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("undisturbed")]
 # A pull secret whose text is found again wherever it leaks.
 PLANTED = "planted-pull-secret-3f9a1c"
 PULL_SECRET = json.dumps({"auths": {"quay.io": {"auth": "cGxhbnRlZDpwbGFudGVkLXB1bGwtc2VjcmV0LTNmOWExYw==", "email": PLANTED}}})
+MOST_REQUESTS = 40
+"""Of a run with nothing to do."""
 # A manifest of the user's own that is a Secret.
 PLANTED_MANIFEST = "planted-manifest-7d20b4"
 MANIFEST = {
@@ -68,48 +69,6 @@ def test_check_mode_changes_nothing_and_predicts_the_install(user: User) -> None
         assert f"{name}.{NAME}" in run.output, name
 
 
-@dataclass(frozen=True)
-class Bad:
-    """An input that must be refused: how it is made, and what the message has to say (all of ``messages``)."""
-
-    name: str
-    messages: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
-    variables: dict[str, str] = field(default_factory=dict)
-    without: tuple[str, ...] = ()
-    prepare: Callable[[User], None] | None = None
-
-
-def little_capacity(user: User) -> None:
-    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 3}}}})
-
-
-UNKNOWN = str(uuid.UUID(int=4))
-# Each further one is a case of tests/validate: here it is that install.yml ends with any of them.
-BAD = (
-    Bad(
-        "no token",
-        ("METAL_AUTH_TOKEN",),
-        without=("METAL_AUTH_TOKEN", "METAL_API_TOKEN", "PACKET_API_TOKEN", "PACKET_AUTH_TOKEN", "PACKET_TOKEN"),
-    ),
-    Bad("unknown project", (UNKNOWN,), variables={"METAL_PROJECT_ID": UNKNOWN}),
-    Bad("no capacity for the whole set", ("c3.small.x86", r"\bda\b", "capacity"), prepare=little_capacity),
-    Bad(
-        "several at once",
-        ("c9.enormous", "pull secret|openshift_pull_secret", r"4\.99\.9"),
-        ("-e", "metal_plan=c9.enormous", "-e", "openshift_version=4.99.9"),
-        {"OPENSHIFT_PULL_SECRET": "no json, planted-bad"},
-    ),
-)
-
-
-@pytest.fixture
-def tidied(user: User) -> Iterator[None]:
-    """Undoes what a ``prepare`` did."""
-    yield
-    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
-
-
 def refused(run: Run, *messages: str) -> None:
     assert run.code not in {0, -9}, run.tail
     assert "Traceback" not in run.output
@@ -120,14 +79,19 @@ def refused(run: Run, *messages: str) -> None:
     assert bought == []
 
 
-@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad.name)
-@pytest.mark.usefixtures("tidied")
-def test_invalid_settings_fail_and_nothing_is_ordered(user: User, bad: Bad) -> None:
-    if bad.prepare:
-        bad.prepare(user)
-    run = user.play("install.yml", *bad.arguments, without=bad.without, timeout=120, variables=bad.variables)
-    refused(run, *bad.messages)
+# Each further one is a case of tests/validate: here it is that install.yml ends with any of them.
+def test_invalid_settings_fail_and_nothing_is_ordered(user: User) -> None:
+    arguments = ("-e", "metal_plan=c9.enormous", "-e", "openshift_version=4.99.9")
+    run = user.play("install.yml", *arguments, timeout=120, variables={"OPENSHIFT_PULL_SECRET": "no json, planted-bad"})
+    refused(run, "c9.enormous", "pull secret|openshift_pull_secret", r"4\.99\.9")
     assert "planted-bad" not in run.output
+
+
+def test_too_little_capacity_fails_and_nothing_is_ordered(user: User) -> None:
+    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": {"c3.small.x86": 3}}}})
+    run = user.play("install.yml", timeout=120)
+    user.sandbox.call("PUT", "settings", json={"capacity": {"metros": {"da": None}}})
+    refused(run, "c3.small.x86", r"\bda\b", "capacity")
 
 
 # --- the install ---------------------------------------------------------------------------------------------------------------
@@ -217,68 +181,27 @@ def test_the_api_answers_after_the_bootstrap_device_is_deleted(user: User, insta
             httpx.get(url, verify=False)  # noqa: S501  (nothing must answer, whatever its certificate)
 
 
-@dataclass(frozen=True)
-class Again:
-    """A second run of a playbook: what it is given, and fewer than how many requests it takes."""
-
-    arguments: tuple[str, ...] = ()
-    requests: int = 40
-    scaled: bool = False
-    """Whether the run before it is the one that scales the cluster."""
-    is_destroyed: bool = False
-    """Whether it is a second run when the cluster is not there any more."""
-
-
-# A playbook that is in neither table has no tested second run, and fails.
-AGAIN = {
-    "approve.yml": Again(),
-    "destroy.yml": Again(("-e", f"openshift_destroy_confirm={NAME}"), is_destroyed=True),
-    "evictions.yml": Again(),
-    "install.yml": Again(),
-    "orphans.yml": Again(),
-    "scale.yml": Again(scaled=True),
-    "status.yml": Again(),
-    "unlock.yml": Again(("-e", "openshift_unlock=00000000-0000-4000-8000-000000000000")),
-    "validate.yml": Again(),
-}
-ELSEWHERE = {
-    "adopt.yml": "test_adopt.py, since it refuses a cluster that install.yml has installed",
-    "awx.yml": "tests/awx/test_objects.py, since it needs an AWX",
-    "mirror.yml": "test_disconnected.py, since it asks registries",
-    "replace.yml": "below, since it replaces again what it is given",
-    "start.yml": "test_repair.py",
-    "stop.yml": "test_repair.py, since it switches the cluster off",
-}
-PLAYBOOKS = sorted(path.name for path in (REPOSITORY / "playbooks").glob("*.yml") if path.name not in ELSEWHERE)
-
-
-def second_run(user: User, playbook: str) -> None:
-    again = AGAIN[playbook]
-    run = user.play(f"playbooks/{playbook}", *again.arguments).ended_well()
-    assert run.changed == 0
-    assert run.writes == []
-    assert len(run.requests) < again.requests
-    if run.plan and not again.is_destroyed:
-        assert run.plan["steps"] == []
-        assert len(run.output.splitlines()) <= 12, "a run with nothing to do says that, and no more"
-
-
 def test_an_install_prints_its_plan(installed: Installed) -> None:
     assert f"{NAME}, install.yml: 6 to create, 1 to remove; 0.00 -> 3.75 USD an hour" in installed.run.output.splitlines()
 
 
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name not in AGAIN or AGAIN[name] == Again()])
+@pytest.mark.parametrize("playbook", ["approve", "evictions", "install", "orphans", "scale", "status", "validate"])
 def test_a_second_run_changes_nothing_and_only_reads(user: User, installed: Installed, playbook: str) -> None:
-    second_run(user, playbook)
+    """Those of the other playbooks are in test_adopt.py, test_destroy.py, test_disconnected.py and test_repair.py."""
+    run = user.play(f"playbooks/{playbook}.yml").ended_well()
+    assert (run.changed, run.writes) == (0, [])
+    assert len(run.requests) < MOST_REQUESTS
+    if run.plan:
+        assert run.plan["steps"] == []
+        assert len(run.output.splitlines()) <= 12, "a run with nothing to do says that, and no more"
 
 
-@pytest.mark.parametrize("playbook", ["scale.yml", pytest.param("playbooks/approve.yml", marks=pytest.mark.long)])
-def test_a_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed, playbook: str) -> None:
+def test_a_kubeconfig_of_another_cluster_is_refused(user: User, installed: Installed) -> None:
     metadata = user.cluster / "ignition" / "metadata.json"
     before = metadata.read_text(encoding="utf-8")
     metadata.write_text(json.dumps({**json.loads(before), "clusterID": str(uuid.UUID(int=5))}), encoding="utf-8")
     try:
-        run = user.play(playbook)
+        run = user.play("scale.yml")
     finally:
         metadata.write_text(before, encoding="utf-8")
     refused(run, f"cluster {json.loads(before)['clusterID']}", str(uuid.UUID(int=5)))
@@ -390,13 +313,6 @@ def test_a_healthy_worker_is_replaced(user: User, installed: Installed) -> None:
     assert user.names.addresses(f"worker-1.{NAME}") == [address]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].scaled])
-def test_a_second_run_of_scaling_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
-    """In short: a second run of install.yml."""
-    second_run(user, playbook)
-
-
 def test_scaling_down_follows_the_inventory(user: User, installed: Installed) -> None:
     user.edit_workers(1)
     user.play("scale.yml").ended_well()
@@ -418,10 +334,3 @@ def test_destroy_deletes_only_the_clusters_resources(user: User, installed: Inst
     assert before - len(left) == 5
     assert len(left) == 2
     assert all(user.names.addresses(f"{name}.{NAME}") == [] for name in ("api", "api-int", "console.apps", "master-0", "worker-0"))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("playbook", [name for name in PLAYBOOKS if name in AGAIN and AGAIN[name].is_destroyed])
-def test_a_second_destroy_changes_nothing(user: User, installed: Installed, playbook: str) -> None:
-    """In short: the second destroy of test_destroy.py."""
-    second_run(user, playbook)

@@ -7,7 +7,6 @@ import ssl
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -17,17 +16,12 @@ from tests.e2e.harness import NAME, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 NODES = [f"{role}-{number}" for role in ("master", "worker") for number in range(3)]
+MASTERS = NODES[:3]
 
 
 @pytest.fixture
 def user(tmp_path: Path) -> User:
     return User(tmp_path, speed=600)
-
-
-def file_names(user: User, config: str) -> set[str]:
-    """Return the names of the files that a MachineConfig of the cluster has."""
-    found = user.kube(f"/apis/machineconfiguration.openshift.io/v1/machineconfigs/{config}")
-    return {unquote(file["path"]) for file in found["spec"]["config"]["storage"]["files"]}
 
 
 def addresses(user: User, families: tuple[int, ...] = (4,)) -> set[str]:
@@ -48,11 +42,14 @@ def of_device(user: User, name: str, *kinds: tuple[int, bool]) -> list[str]:
     return [known[kind] for kind in kinds]
 
 
-def decoy(user: User) -> str:
-    """Create a device of another owner, whose address and private block destroy must leave. Return its id."""
-    body = {"hostname": "other", "plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04"}
-    device: dict[str, str] = user.ask("POST", f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}/devices", json=body)
-    return device["id"]
+def check_addresses(user: User, expected: dict[str, list[str]]) -> None:
+    """Assert that nodes have these addresses, and records of them."""
+    assert node_addresses(user) == expected
+    assert {name: in_zone(user, name) for name in expected} == {name: set(own) for name, own in expected.items()}
+
+
+def has_no_records(user: User) -> bool:
+    return not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
 
 
 def serving_addresses(user: User, name: str) -> set[str]:
@@ -91,18 +88,12 @@ def test_nodes_on_bonds(user: User, families: tuple[int, ...]) -> None:
         (user.inventory / "03-network.yml").write_text(yaml.safe_dump({"all": {"vars": settings}}), encoding="utf-8")
         user.edit_workers(2)
         user.play("install.yml").ended_well()
-        for pool in ("master", "worker"):
-            assert file_names(user, f"98-{pool}-node-network") == {"/etc/node-network.conf", "/usr/local/bin/node-network"}
-            assert file_names(user, f"98-{pool}-node-firewall") == {"/etc/node-firewall.conf", "/usr/local/bin/node-firewall"}
         kinds = [(family, True) for family in families]
-        expected = {
-            name: of_device(user, name, *kinds) for role in ("master", "worker") for number in range(3) for name in [f"{role}-{number}"]
-        }
+        expected = {name: of_device(user, name, *kinds) for name in NODES}
+        check_addresses(user, expected)
         # A certificate for an address that is not the machine's own would not have been approved.
-        assert node_addresses(user) == expected
         assert {name: serving_addresses(user, name) for name in expected} == {name: set(own) for name, own in expected.items()}
-        assert {name: in_zone(user, name) for name in expected} == {name: set(own) for name, own in expected.items()}
-        masters = {address for name, own in expected.items() if name.startswith("master") for address in own}
+        masters = {address for name in MASTERS for address in expected[name]}
         assert in_zone(user, "api") == in_zone(user, "api-int") == masters
         # The firewall of every node reads this record: it must have each address that a machine connects from, and no other.
         before = addresses(user, families)
@@ -115,13 +106,12 @@ def test_nodes_on_bonds(user: User, families: tuple[int, ...]) -> None:
         user.play("scale.yml").ended_well()
         assert node_addresses(user)["worker-2"] == of_device(user, "worker-2", *kinds)
         user.leaves_nothing()
-        assert not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
+        assert has_no_records(user)
 
 
 @pytest.mark.debian("haproxy")
 def test_nodes_with_private_addresses(user: User) -> None:
     with user.at_work():
-        other = decoy(user)
         inventory = {
             "openshift": {"children": {"load_balancer": {"hosts": {"balancer-0": {}}}}},
             "all": {
@@ -136,11 +126,9 @@ def test_nodes_with_private_addresses(user: User) -> None:
         user.edit_workers(2)
         user.play("install.yml").ended_well()
         expected = {name: of_device(user, name, (4, False)) for name in NODES}
-        assert node_addresses(user) == expected
+        check_addresses(user, expected)
         assert {name: serving_addresses(user, name) for name in NODES} == {name: set(own) for name, own in expected.items()}
-        assert {name: in_zone(user, name) for name in NODES} == {name: set(own) for name, own in expected.items()}
-        members = {address for name, own in expected.items() if name.startswith("master") for address in own}
-        assert in_zone(user, "api-members") == members
+        assert in_zone(user, "api-members") == {address for name in MASTERS for address in expected[name]}
         (balancer,) = of_device(user, "balancer-0", (4, True))
         assert in_zone(user, "api") == in_zone(user, "api-int") == in_zone(user, "*.apps") == {balancer}
         # A node gets its Ignition config from its public address, and speaks with others from its private one.
@@ -154,11 +142,11 @@ def test_nodes_with_private_addresses(user: User) -> None:
         user.edit_workers(3)
         user.play("scale.yml").ended_well()
         assert node_addresses(user)["worker-3"] == of_device(user, "worker-3", (4, False))
-        user.destroy().ended_well()
-        assert [device["id"] for device in user.devices()] == [other]
-        assert not [name for name in user.names_in_zone() if f"{NAME}. A" in name]
+        user.leaves_nothing()
+        assert has_no_records(user)
 
 
+VLAN_NUMBERS = (("master", 11), ("worker", 21))
 VLAN_NETWORKS = {False: "127.200.40", True: "127.200.41"}
 """Loopback addresses that no sandbox gives to devices: in the sandbox an address in a VLAN is one of its computer."""
 
@@ -200,11 +188,6 @@ def bonds(user: User) -> dict[str, tuple[str, list[str]]]:
     return found
 
 
-def public_address(user: User, name: str) -> str:
-    (device,) = (device for device in user.devices() if device["hostname"].startswith(f"{name}."))
-    return next(str(each["address"]) for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
-
-
 @pytest.mark.parametrize("is_given", [False, True], ids=["own", "existing"])
 def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
     with user.at_work():
@@ -217,25 +200,22 @@ def test_nodes_in_a_vlan(user: User, is_given: bool) -> None:
         user.play("install.yml").ended_well()
         networks = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]
         (vlan,) = [each for each in networks if (each["id"] == other["id"]) == is_given and "openshift-role=lock" not in each["tags"]]
-        hosts = [("master", 11, 3), ("worker", 21, 3)]
-        expected = {f"{role}-{number}": [f"{network}.{first + number}"] for role, first, count in hosts for number in range(count)}
+        expected = {f"{role}-{number}": [f"{network}.{first + number}"] for role, first in VLAN_NUMBERS for number in range(3)}
         assert bonds(user) == dict.fromkeys(expected, ("hybrid-bonded", [vlan["id"]]))
-        assert node_addresses(user) == expected
-        records = user.names_in_zone()
-        assert {name: records[f"{name}.{NAME}. A"] for name in expected} == expected
-        masters = sorted(public_address(user, f"master-{number}") for number in range(3))
-        assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
-        assert {address for own in expected.values() for address in own} < set(records[f"nodes.{NAME}. A"])
+        check_addresses(user, expected)
+        masters = {address for name in MASTERS for address in of_device(user, name, (4, True))}
+        assert in_zone(user, "api") == in_zone(user, "api-int") == masters
+        assert {address for own in expected.values() for address in own} < in_zone(user, "nodes")
         user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
         assert node_addresses(user) == {name: address for name, address in expected.items() if name != "worker-2"}
-        assert expected["worker-2"][0] not in user.names_in_zone()[f"nodes.{NAME}. A"]
+        assert expected["worker-2"][0] not in in_zone(user, "nodes")
         user.destroy().ended_well()
         assert user.devices() == []
         (left,) = user.ask("GET", f"projects/{project}/virtual-networks")["virtual_networks"]
         assert (left["id"], left["description"], left["tags"]) == (other["id"], "storage", [])
-        assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]
+        assert has_no_records(user)
 
 
 def layer2_inventory(vlan: dict[str, object]) -> dict[str, dict[str, Any]]:
@@ -274,20 +254,16 @@ def test_nodes_in_layer_2(user: User, is_given: bool) -> None:
         gateways = user.ask("GET", f"projects/{project}/metal-gateways", params={"include": "virtual_network,ip_reservation"})
         (gateway,) = [each for each in gateways["metal_gateways"] if (each["id"] == other["gateway"]["id"]) == is_given]
         subnet = ip_interface(gateway["gateway_address"]).network
-        numbers = {f"{role}-{each}": first + each for role, first in (("master", 3), ("worker", 6)) for each in range(3)}
-        expected = {name: str(subnet[number]) for name, number in numbers.items()}
+        expected = {name: [str(subnet[number])] for number, name in enumerate(NODES, start=3)}
         assert bonds(user) == dict.fromkeys(expected, ("layer2-bonded", [gateway["virtual_network"]["id"]]))
         assert [device["ip_addresses"] for device in user.devices()] == [[]] * len(expected), "no management address remains"
-        assert node_addresses(user) == {name: [address] for name, address in expected.items()}
-        records = user.names_in_zone()
-        assert {name: records[f"{name}.{NAME}. A"] for name in expected} == {name: [address] for name, address in expected.items()}
-        masters = sorted(expected[f"master-{number}"] for number in range(3))
-        assert sorted(records[f"api.{NAME}. A"]) == sorted(records[f"api-int.{NAME}. A"]) == masters
-        assert sorted(records[f"nodes.{NAME}. A"]) == sorted(expected.values())
+        check_addresses(user, expected)
+        assert in_zone(user, "api") == in_zone(user, "api-int") == {expected[name][0] for name in MASTERS}
+        assert in_zone(user, "nodes") == {own for (own,) in expected.values()}
         user.play("install.yml").changed_nothing()
         user.edit_workers(1)
         user.play("scale.yml").ended_well()
-        assert node_addresses(user) == {name: [address] for name, address in expected.items() if name != "worker-2"}
+        assert node_addresses(user) == {name: own for name, own in expected.items() if name != "worker-2"}
         user.destroy().ended_well()
         assert user.devices() == []
         left = {
@@ -298,4 +274,4 @@ def test_nodes_in_layer_2(user: User, is_given: bool) -> None:
         assert {kind: [each["id"] for each in objects] for kind, objects in left.items()} == {
             kind: [each["id"]] for kind, each in other.items()
         }
-        assert not [name for name in user.names_in_zone() if name.endswith(f"{NAME}. A")]
+        assert has_no_records(user)

@@ -80,12 +80,6 @@ def test_the_plans_stay_when_the_capacity_changes(user: Owner) -> None:
     assert user.plans() == {"master-0": NEXT, "worker-0": CHEAPEST, "worker-1": CHEAPEST}
 
 
-def test_orphans_finds_the_project_by_its_name(user: Owner) -> None:
-    run = user.play("playbooks/orphans.yml").ended_well()
-    assert NAME in run.output
-    assert run.writes == []
-
-
 def test_destroy_lists_and_deletes_the_project(user: Owner) -> None:
     (project,) = user.projects()
     # The API has added the key of the orders to the project.

@@ -88,12 +88,6 @@ def test_pools_get_their_devices(user: User, reservations: list[str]) -> None:
     user.play("scale.yml").changed_nothing()
 
 
-def test_without_an_eviction_nothing_is_drained(user: User) -> None:
-    run = user.play("playbooks/evictions.yml").ended_well()
-    assert "No worker is deleted within 300 s." in run.output
-    assert (run.changed, run.writes) == (0, [])
-
-
 def test_scaling_uncordons_a_drained_worker_only_if_its_device_stays(user: User) -> None:
     def unschedulable() -> bool:
         return bool(user.kube(f"/api/v1/nodes/worker-1.{NAME}")["spec"].get("unschedulable"))

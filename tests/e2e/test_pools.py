@@ -1,4 +1,5 @@
-"""A pool with a MachineConfigPool of its own: its nodes register with labels and taints, and follow the inventory both ways.
+"""A pool with a MachineConfigPool of its own, first also the pool of the routers: its nodes register with labels and taints, and follow the
+inventory both ways; ingress moves with openshift_ingress_pool.
 
 The tests build on each other's world, in this order.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -16,12 +18,13 @@ import pytest
 import yaml
 
 from tests.e2e.harness import NAME, User
+from tests.e2e.ingress import assert_served, routers
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 ROLE = "node-role.kubernetes.io/infra"
 TAINT = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "openshift_pool_machine_config": True,
     "openshift_kernel_arguments": ["hugepages=16"],
     "openshift_node_labels": {"example.com/rack": "r7"},
@@ -30,18 +33,23 @@ SETTINGS = {
 }
 RECORD = "equinix-metal.openshift/managed"
 MACHINE_CONFIG = "/apis/machineconfiguration.openshift.io/v1"
+LABEL = "equinix-metal.openshift/ingress-pool"
+CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
+PORTS = (80, 443, 1936)
 
 
-def write_pool(user: User, last: int, **settings: Any) -> None:
+def write_pool(user: User, last: int, ingress: dict[str, Any] | None = None, **settings: Any) -> None:
+    """Write the pool infra, and the variables of ingress for all."""
     pool = {"hosts": {f"infra-[0:{last}]": None}, "vars": settings}
-    (user.inventory / "03-pools.yml").write_text(yaml.safe_dump({"workers": {"children": {"infra": pool}}}), encoding="utf-8")
+    content = {"workers": {"children": {"infra": pool}}, "all": {"vars": ingress or {}}}
+    (user.inventory / "03-pools.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user = User(tmp_path_factory.mktemp("pools"), speed=600)
     with user.at_work():
-        write_pool(user, 1, **SETTINGS)
+        write_pool(user, 1, {"openshift_ingress_pool": "infra", "openshift_ingress_replicas": 2}, **SETTINGS)
         user.play("install.yml").ended_well()
         yield user
 
@@ -76,8 +84,44 @@ def test_the_pool_has_its_config_and_its_nodes(user: User) -> None:
     assert arguments == ["hugepages=16"]
 
 
-def test_an_idle_run_writes_nothing(user: User) -> None:
+def answering(user: User) -> set[str]:
+    """Host names of the devices that answer on a port of the routers."""
+    found = set()
+    for device in user.devices():
+        address = next(entry["address"] for entry in device["ip_addresses"] if entry["public"] and entry["address_family"] == 4)
+        for port in PORTS:
+            with socket.socket() as connection:
+                if connection.connect_ex((address, port)) == 0:
+                    found.add(device["hostname"])
+    return found
+
+
+def assert_routers_in(user: User, pool: str, label: str) -> None:
+    """Routers run on the two nodes of the pool, which alone answer and are labelled, and the records of ingress lead to them."""
+    names = {f"{pool}-{number}.{NAME}" for number in range(2)}
+    assert routers(user) == answering(user) == names
+    records = user.names_in_zone()
+    assert sorted(records[f"*.apps.{NAME}. A"]) == sorted(value for name in names for value in records[f"{name}. A"])
+    assert_served(user)
+    labels = {node["metadata"]["name"]: node["metadata"]["labels"].get(LABEL) for node in user.kube("/api/v1/nodes")["items"]}
+    assert {name: found for name, found in labels.items() if found} == (dict.fromkeys(names, label) if label else {})
+
+
+def test_the_pool_alone_carries_ingress_and_an_idle_run_writes_nothing(user: User) -> None:
+    assert_routers_in(user, "infra", "infra")
     user.play("install.yml").changed_nothing()
+
+
+def test_ingress_moves_to_another_pool_and_back_to_the_operators_choice(user: User) -> None:
+    write_pool(user, 1, {"openshift_ingress_pool": "worker"}, **SETTINGS)
+    user.play("scale.yml").ended_well()
+    assert_routers_in(user, "worker", "worker")
+    assert user.kube(CONTROLLER)["spec"] == {"nodePlacement": {"nodeSelector": {"matchLabels": {LABEL: "worker"}}}}
+    write_pool(user, 1, **SETTINGS)
+    user.play("scale.yml").ended_well()
+    assert user.kube(CONTROLLER)["spec"] == {}
+    assert_routers_in(user, "worker", "")
+    user.play("scale.yml").changed_nothing()
 
 
 def test_a_new_node_has_labels_and_taints_when_it_registers(user: User) -> None:

@@ -1,15 +1,14 @@
-"""Whole installs whose boot files another host publishes, over SSH; and one that changes to a bucket halfway."""
+"""Installs whose boot files another host publishes, over SSH, which is gone at the end; and one that changes to a bucket halfway."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
-from tests.boot_files.methods import Method, Pointed, host, object_storage
+from tests.boot_files.methods import Method, host, object_storage
 from tests.e2e.harness import NAME, Moment, User
 from tests.ports import may_listen
 
@@ -34,37 +33,6 @@ def choose(user: User, method: Method) -> None:
     own = user.userdata if method.name == "object_storage" else {}
     desired = {"all": {"vars": {**method.variables, **own}, "hosts": {"publisher": method.host} if method.host else {}}}
     (user.inventory / "03-publishing.yml").write_text(yaml.safe_dump(desired), encoding="utf-8")
-
-
-def whole_life(user: User, method: Method) -> None:
-    """From the install, a second one and a worker more to nothing that is left."""
-    seen: list[Pointed] = []
-    user.play("install.yml", after={"boot_files": lambda: seen.append(Pointed.at(method.pointer))}).ended_well()
-    assert user.nodes() == NODES
-    scripts = {device["hostname"]: device["ipxe_script_url"] for device in user.devices()}
-    if method.name == "object_storage":
-        assert set(scripts.values()) == {method.script_url}
-    else:
-        assert scripts == {host: method.script_url.replace("x86_64.ipxe", f"{host}.ipxe") for host in scripts}
-    try:
-        status = seen[0].get().status_code
-    except httpx.TransportError:
-        status = 0
-    assert status in (0, 403, 404), "bootstrap.ign is still there"
-    user.play("install.yml").changed_nothing()
-    user.edit_workers(2)
-    user.play("scale.yml").ended_well()
-    assert user.nodes() == [*NODES, "worker-2"]
-    user.leaves_nothing()
-
-
-@pytest.mark.debian("openssh-server")
-def test_another_host_publishes_boot_files(user: User, tmp_path: Path) -> None:
-    with host(user.cluster, tmp_path / "workspace") as method:
-        choose(user, method)
-        whole_life(user, method)
-        assert list((method.workspace / "run").iterdir()) == []
-        assert not list((method.workspace / "units").glob("*.service"))
 
 
 @pytest.mark.debian("openssh-server")

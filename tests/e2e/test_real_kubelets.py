@@ -6,10 +6,7 @@ What pretended kubelets cannot show: that what is approved is what Kubernetes' o
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,44 +55,17 @@ def pending(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [request for request in requests if not request.get("status", {}).get("conditions")]
 
 
-def memory(number: int) -> int:
-    """Resident memory of a process in MiB."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{number}/status").read_text(encoding="utf-8"))
-    assert found is not None
-    return int(found[1]) // 1024
-
-
-def times_to_ready(user: User) -> list[float]:
-    """Seconds from the start of each kubelet to its Node being Ready, from the machines' consoles (whole seconds)."""
-    found = []
-    for console in (user.sandbox.directory / "machines").glob("*/console.log"):
-        times = {}
-        for line in console.read_text(encoding="utf-8").splitlines():
-            moment, _unused, text = line.partition(" ")
-            times[text] = datetime.fromisoformat(moment)
-        if "kubelet: node is ready" in times:
-            found.append((times["kubelet: node is ready"] - times["Starting kubelet.service"]).total_seconds())
-    return sorted(found)
-
-
-def test_install(user: User, capsys: pytest.CaptureFixture[str]) -> None:
-    run = user.play("install.yml", timeout=1800).ended_well()
+def test_install(user: User) -> None:
+    user.play("install.yml", timeout=1800).ended_well()
     names = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
     assert user.nodes() == names
-    used = [memory(number) for number in kubelets(user)]
-    assert len(used) == 5
-    requests = user.kube(REQUESTS)["items"]
-    assert pending(requests) == []
+    assert len(kubelets(user)) == len(names)
+    assert pending(user.kube(REQUESTS)["items"]) == []
     for name in names:
         assert [item["spec"]["signerName"] for item in requests_of(user, name)] == [
             "kubernetes.io/kube-apiserver-client-kubelet",
             "kubernetes.io/kubelet-serving",
         ]
-    with capsys.disabled():
-        print(
-            f"\n5 real kubelets of {min(used)} to {max(used)} MiB, {len(requests)} requests, Ready after {times_to_ready(user)} s,"
-            f" installed in {run.seconds:.0f} s"
-        )
 
 
 def test_a_second_approval_run_approves_nothing(user: User) -> None:

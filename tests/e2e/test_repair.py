@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, PROVIDER
 from sandbox.testing.observer import REQUESTS
 from tests.e2e.harness import NAME, Moment, Run, User, until
 
@@ -52,11 +53,42 @@ def changed_ids(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return sorted(name for name in before if before[name] != after[name])
 
 
+def status(user: User, fail_on: str) -> tuple[int, list[str]]:
+    """Run status.yml, which changes nothing; return its exit code and the machines with findings."""
+    report = user.folder / "status.json"
+    run = user.play("status.yml", "-e", f"openshift_status_file={report}", "-e", json.dumps({"openshift_status_fail_on": [fail_on]}))
+    assert run.writes == []
+    found = json.loads(report.read_text(encoding="utf-8"))["findings"]
+    return run.code, sorted({finding["subject"].removesuffix(f".{NAME}") for finding in found if finding["group"] != "csrs"})
+
+
+@pytest.mark.parametrize("playbook", ["scale.yml", "install.yml", "replace.yml"])
+def test_a_renamed_device_is_refused_before_anything_is_ordered(user: User, playbook: str) -> None:
+    """Host names are labels: the id of a device is its identity."""
+    device = ids(user)["worker-1"]
+    node = user.kube(f"/api/v1/nodes/worker-1.{NAME}")
+    assert (node["metadata"]["annotations"][DEVICE], node["spec"]["providerID"]) == (device, f"{PROVIDER}{device}")
+    user.ask("PUT", f"devices/{device}", json={"hostname": f"gpu-box-7.{NAME}"})
+    try:
+        chosen = "openshift_replace=worker-0" if playbook == "replace.yml" else "openshift_least_workers=1"
+        run = user.play(playbook, "-e", chosen, timeout=1200)
+        assert run.code not in {0, -9}, run.tail
+        assert f"device {device} of node worker-1.{NAME} is named gpu-box-7.{NAME} at the Metal API" in run.flat
+        assert [request for request in run.writes if "/devices" in request["path"]] == []
+        assert ids(user)["gpu-box-7"] == device
+        assert user.nodes() == [*MASTERS, *WORKERS]
+    finally:
+        user.ask("PUT", f"devices/{device}", json={"hostname": f"worker-1.{NAME}"})
+
+
 def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
+    assert status(user, "any") == (0, [])
     before = ids(user)
     user.sandbox.call("POST", "faults", json={"hostname": f"worker-2.{NAME}", "times": 1, "body": "Memory test failed"})
     user.ask("POST", f"devices/{before['worker-2']}/actions", json={"type": "reinstall", "operating_system": "custom_ipxe"})
     until(lambda: user.ask("GET", f"devices/{before['worker-2']}")["state"] == "failed", what="worker-2 is failed")
+    code, machines = status(user, "differences")
+    assert (code, "worker-2" in machines) == (2, True)
     reported = user.play("scale.yml")
     assert reported.code != 0
     assert f"device_failed: worker-2.{NAME}: its device {before['worker-2']} is in the state failed. Replace it: " in reported.flat
@@ -67,17 +99,6 @@ def test_a_failed_device_is_reported_and_replaced(user: User) -> None:
     run.ended_well()
     assert changed_ids(before, ids(user)) == ["worker-2"]
     assert user.nodes() == [*MASTERS, *WORKERS]
-
-
-@pytest.mark.parametrize(
-    ("choices", "words"),
-    [
-        ([], "No machine to replace is given."),
-        (["openshift_replace=worker-0", "openshift_least_workers=3"], "only 2 workers that can run pods would remain"),
-    ],
-)
-def test_a_refused_replacement_changes_nothing(user: User, choices: list[str], words: str) -> None:
-    replace(user, *choices).refused(words)
 
 
 def test_a_worker_whose_node_is_not_ready_is_replaced_after_the_time(user: User) -> None:

@@ -88,13 +88,6 @@ def test_an_interrupted_reuse_leaves_one_complete_machine(user: User, cut_off: d
     assert not (user.cluster / "publish" / "secret" / "bootstrap.ign").exists()
 
 
-def test_scaling_is_refused_before_the_reinstall(user: User, cut_off: dict[str, Any]) -> None:
-    run = user.play("scale.yml")
-    assert run.code != 0
-    assert f"worker-1.{NAME} of {NAME} is still its bootstrap device. Run install.yml first" in run.output
-    assert run.changes == []
-
-
 def test_the_next_run_reinstalls_the_bootstrap_device_as_a_worker(user: User, cut_off: dict[str, Any]) -> None:
     user.play("install.yml", *BECOMES, timeout=1200).ended_well()
     assert user.hostnames() == MACHINES
@@ -122,10 +115,7 @@ def test_the_reused_device_keeps_nothing_of_the_bootstrap(user: User, cut_off: d
     assert address not in names[f"api.{NAME}. A"]
 
 
-@pytest.mark.parametrize("arguments", [BECOMES, ()], ids=["with the choice", "without it"])
-def test_another_run_changes_nothing(user: User, cut_off: dict[str, Any], arguments: tuple[str, ...]) -> None:
-    user.play("install.yml", *arguments).changed_nothing()
-
-
-def test_destroy_deletes_the_reused_device(user: User, cut_off: dict[str, Any]) -> None:
+def test_another_run_changes_nothing_and_destroy_deletes_the_device(user: User, cut_off: dict[str, Any]) -> None:
+    for arguments in (BECOMES, ()):
+        user.play("install.yml", *arguments).changed_nothing()
     user.leaves_nothing()

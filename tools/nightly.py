@@ -46,7 +46,7 @@ PARTS: Final[dict[str, Part]] = {
     "install": Part("installs", e2e("install")),
     "variants": Part(
         "installs with other networks, architectures and publishing methods, and in an own project",
-        e2e("disconnected", "networks", "publishing", "topologies", "own_project"),
+        e2e("disconnected", "networks", "publishing", "topologies", "own_project", "services"),
     ),
     "day2": Part(
         "scaling, replacement, adoption and deletion",

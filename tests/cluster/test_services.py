@@ -1,6 +1,6 @@
 """Operators of the role services at a real API server: their objects with strict validation, and the password of MetalLB's peers.
 
-A whole cluster with them: tests/e2e/test_service_operators.py.
+Local storage and a registry: tests/e2e/test_services.py.
 """
 
 from __future__ import annotations

@@ -37,6 +37,8 @@ from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write, write_ansible_config
 
 NAME = "demo.metal.test"
+QUICK = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
+"""Variables of a fast sandbox: most of the time would be spent between two polls."""
 # In the environment of all that a user starts, and of what that starts: the folder, and the tests' own process.
 MARK = "USER_AT_WORK_IN"
 TESTED_BY = "USER_TESTED_BY"

@@ -81,11 +81,6 @@ def test_the_cluster_is_upgraded(installed: User) -> None:
     assert {item["status"]["versions"][0]["version"] for item in operators} == {NEW}
 
 
-def test_an_inventory_of_the_old_release_is_a_warning(installed: User) -> None:
-    run = installed.play("playbooks/validate.yml", "-e", f"openshift_version={OLD}").ended_well()
-    assert f"the cluster runs {NEW}, openshift_version is {OLD}" in run.flat
-
-
 def test_workers_are_added_from_an_empty_folder(installed: User, elsewhere: User) -> None:
     # Not even the boot images of the install are there: the cluster names them.
     elsewhere.edit_workers(2)

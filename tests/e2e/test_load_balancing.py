@@ -125,12 +125,9 @@ def own_load_balancer(user: User) -> Iterator[None]:
         process.wait()
 
 
-def test_every_address_answers_for_the_api_and_for_routes(user: User) -> None:
+def test_every_address_answers_and_a_second_install_changes_nothing(user: User) -> None:
     assert len(routers(user)) == 2
     assert_served(user)
-
-
-def test_a_second_install_changes_nothing(user: User) -> None:
     user.play("install.yml").changed_nothing()
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sandbox.openshift.workloads import STOPS_AFTER
-from tests.e2e.harness import NAME, Moment, Run, User, until
+from tests.e2e.harness import NAME, QUICK, Moment, Run, User, until
 
 # What the playbook makes of a drain. tests/cluster/test_node_drain.py has every way in which one can go, with a real API server.
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
@@ -22,8 +22,6 @@ PODS = "/api/v1/namespaces/default/pods"
 APPS = "/apis/apps/v1/namespaces/default"
 CORDONED = "equinix-metal.openshift/cordoned"
 WORKERS = 4
-# The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
 HOUR = 3600
 
 
@@ -119,7 +117,7 @@ class Cluster:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     user = User(tmp_path_factory.mktemp("node-removal"), speed=600)
     with user.at_work():
-        (user.inventory / "03-choices.yml").write_text(CHOICES, encoding="utf-8")
+        (user.inventory / "03-choices.yml").write_text(QUICK, encoding="utf-8")
         user.edit_workers(WORKERS - 1)
         user.play("install.yml", timeout=1800).ended_well()
         yield Cluster(user)

@@ -68,10 +68,6 @@ def test_install(user: User) -> None:
         ]
 
 
-def test_a_second_approval_run_approves_nothing(user: User) -> None:
-    user.play("playbooks/approve.yml").changed_nothing()
-
-
 def test_a_kubelet_restarted_while_it_waits_joins(user: User) -> None:
     """Nobody answers the first request of a new worker, its machine is rebooted, and the kubelet has forgotten its key."""
     user.edit_workers(2)
@@ -97,15 +93,6 @@ def test_a_machine_rebooted_after_its_approval_joins(user: User) -> None:
     until(lambda: len(kubelets(user)) == len(user.devices()), what="the kubelet is back")
     assert user.play("playbooks/approve.yml").ended_well().changed == 0
     assert [item["metadata"]["name"] for item in requests_of(user, "worker-2")] == [item["metadata"]["name"] for item in before]
-
-
-def test_no_kubelet_outlives_a_killed_sandbox(user: User) -> None:
-    before = len(user.kube(REQUESTS)["items"])
-    user.sandbox.kill()
-    until(lambda: kubelets(user) == [], within=60, what="all kubelets are gone")
-    user.sandbox.start()
-    until(lambda: len(kubelets(user)) == len(user.nodes()) == len(user.devices()), what="all kubelets and their nodes are back")
-    assert len(user.kube(REQUESTS)["items"]) == before
 
 
 def test_a_cluster_starts_after_days_without_power(user: User) -> None:

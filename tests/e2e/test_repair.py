@@ -15,22 +15,20 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE, PROVIDER
 from sandbox.testing.observer import REQUESTS
-from tests.e2e.harness import NAME, Moment, Run, User, until
+from tests.e2e.harness import NAME, QUICK, Moment, Run, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
 SPEED = 600
 MASTERS = ["master-0", "master-1", "master-2"]
 WORKERS = ["worker-0", "worker-1", "worker-2"]
-# The sandbox is fast: most of the time would be spent between two polls.
-CHOICES = "all: {vars: {openshift_wait_interval: 1, cluster_stable_for: 5, openshift_progress_interval: 2}}\n"
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user = User(tmp_path_factory.mktemp("repair"), speed=SPEED)
     with user.at_work():
-        (user.inventory / "03-choices.yml").write_text(CHOICES, encoding="utf-8")
+        (user.inventory / "03-choices.yml").write_text(QUICK, encoding="utf-8")
         # A failed device stays in its project for longer than a test takes.
         user.sandbox.call("PUT", "settings", json={"durations": {"failed_visible": 360000}})
         user.edit_workers(len(WORKERS) - 1)

@@ -1,4 +1,4 @@
-"""An install that is cut off continues in an empty folder, from object storage; a running cluster's folder is restored from its Secret."""
+"""An install that is cut off continues in an empty folder, from object storage. With a Secret: tests/state_store/test_cluster.py."""
 
 from __future__ import annotations
 
@@ -107,23 +107,3 @@ def test_the_cluster_is_deleted_from_an_empty_folder_with_its_archives(user: Use
     assert archives(bucket) == []
     assert not user.cluster.exists()
     assert [name for name in bucket.objects if "/failures/" in name], "as on the controller, failure bundles are kept"
-
-
-@pytest.mark.long
-def test_the_folder_of_a_running_cluster_is_restored_from_its_secret(user: User) -> None:
-    choose(user, openshift_state_store="cluster", openshift_state_password=PASSWORD)
-    user.play("install.yml").ended_well()
-    before = keys(user)
-    secret = user.kube("/api/v1/namespaces/kube-system/secrets/equinix-metal-openshift-state")
-    assert len(secret["data"]) == 1
-    given = user.folder / "given.kubeconfig"
-    shutil.copyfile(user.cluster / "kubeconfig", given)
-    assert user.play("install.yml").ended_well().changed == 0
-    lose_folder(user)
-
-    restored = user.play("install.yml", "-e", f"openshift_kubeconfig={given}").ended_well()
-    assert f"(infraID {infra_id_in(before)}, generation" in restored.output
-    assert (user.cluster / "ignition" / "auth" / "kubeadmin-password").read_bytes() == before["ignition/auth/kubeadmin-password"]
-    assert infra_id_in(keys(user)) == infra_id_in(before)
-    user.play("install.yml").changed_nothing()
-    user.destroy().ended_well()

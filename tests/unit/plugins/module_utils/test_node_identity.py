@@ -1,4 +1,4 @@
-"""Which Node is of which device, in all cases of the rule. With playbooks: tests/e2e/test_device_names.py."""
+"""Which Node is of which device, in all cases of the rule. With playbooks: tests/e2e/test_repair.py."""
 
 from __future__ import annotations
 

@@ -57,15 +57,6 @@ def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str,
     return text.split(programs.NEXT)[1:]
 
 
-def status(settings: Mapping[str, Any], options: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the status of a cluster without pauses, and return it."""
-    given = (dict(settings), dict(options))
-    code, text = _played("status", programs.play_status, *given, environment=environment, without_pauses=True, page_size=None)
-    assert not code, text
-    result: dict[str, Any] = json.loads(text[text.index("{") :])
-    return result
-
-
 def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
     """Run ``ansible-inventory --list`` of one source without pauses: ``failed`` with ``msg``, or ``listed``."""
     settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}

@@ -77,6 +77,7 @@ class PretendedMachine:
         self._names = names
         self.http = BoundHTTP(hardware.address, self, outside=outside)  # type: ignore[arg-type]  # itself in place of the stub resolver
         self.lines: list[str] = []
+        self.announced: dict[str, bool] = {}
         self.reports: list[tuple[str, str]] = []
 
     @property
@@ -102,8 +103,9 @@ class PretendedMachine:
     async def report(self, state: str, message: str) -> None:
         self.reports.append((state, message))
 
-    async def announce(self, _address: str, _metadata_url: str, _is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        raise NotImplementedError("machines of these tests announce no address")
+    async def announce(self, address: str, _metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
+        """Note whether the machine is healthy, once: what an announcement leads to is the data centre's part."""
+        self.announced[address] = await is_healthy()
 
     async def hold(self, address: str, _own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         self.announced[address] = await is_healthy()

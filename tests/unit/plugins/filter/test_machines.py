@@ -227,42 +227,6 @@ def test_variables_that_are_not_the_collection_s_are_told_of_the_host_that_has_t
     assert all("unknown_variables" not in machine for machine in machines(names, hostvars(**{"worker-1": wrong})))
 
 
-def test_every_device_option_reaches_a_machine_or_is_refused() -> None:
-    """An option of metal_device_set is a variable of hosts, or has a reason why it is none."""
-    assert set(REFUSED_DEVICE_OPTIONS) < {*MACHINE_OPTIONS, *device_result({})}
-    assert {f"metal_{name}" for name in HOST_DEVICE_OPTIONS} <= set(VARIABLES)
-    assert not {f"metal_{name}" for name in REFUSED_DEVICE_OPTIONS} & set(VARIABLES)
-
-
-@pytest.mark.parametrize("given", ["of the user", "of the device", "of both"])
-@pytest.mark.parametrize("name", REFUSED_DEVICE_OPTIONS)
-def test_a_refused_option_is_distinguished_from_the_attribute_of_a_device(name: str, given: str) -> None:
-    """The inventory plugin sets ``metal_ipxe_script_url`` on a host of its own, and ``metal_existing_...`` on one of another source."""
-    is_returned = name in device_result({})
-    attributes = {"metal_id": "x", **({f"metal_existing_{name}" if given == "of both" else f"metal_{name}": "x"} if is_returned else {})}
-    variables = {
-        "of the user": {f"metal_{name}": "x"},
-        "of the device": attributes,
-        "of both": {**attributes, f"metal_{name}": "x"},
-    }[given]
-    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}), strict=False)
-    assert found.get("unknown_variables") == (None if given == "of the device" else [f"metal_{name}"])
-
-
-@pytest.mark.parametrize(
-    ("variables", "result"),
-    [
-        ({"metal_features": {"tpm": "maybe"}}, "metal_features must be a list of names"),
-        ({"metal_ssh_keys": [{"key": "ssh-ed25519 AAAA"}]}, "missing required arguments: label found in metal_ssh_keys"),
-    ],
-)
-def test_device_options_that_cannot_be_used(variables: dict[str, Any], result: str) -> None:
-    (found,) = machines(["worker-0"], hostvars(**{"worker-0": variables}), strict=False)
-    assert len(found["problems"]) == 1
-    assert found["problems"][0].startswith("host worker-0: ")
-    assert result in found["problems"][0]
-
-
 BOOTSTRAP: dict[str, Any] = {
     "metal_plan": "m3.small.x86",
     "metal_metro": "am",

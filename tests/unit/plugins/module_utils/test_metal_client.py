@@ -15,6 +15,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
     DeniedError,
     LostAnswerError,
     MetalError,
+    NotFoundError,
     ReadOnlyError,
     ServerError,
     UnreachableError,

@@ -10,7 +10,6 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.dns import cluster_dns_records
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.bootstrap import removal_plan as bootstrap_removal
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import state as cluster_state
 
 CLUSTER = "demo.metal.test"
 RENDERED = json.loads((Path(__file__).parent / "cluster_files.json").read_text(encoding="utf-8"))

@@ -58,6 +58,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             user.destroy(timeout=1200).ended_well()
 
 
+def removed(job: Job) -> list[str]:
+    """The devices that the plan of a job removes."""
+    return [step["object"] for step in job.artifacts["plan"]["steps"] if (step["verb"], step["kind"]) == ("remove", "device")]
+
+
 def test_install_in_a_job(cluster: Cluster) -> None:
     """A second job of the cluster is refused or waits while the first one writes."""
     cluster.launch("playbooks/validate.yml").ended_well()
@@ -100,8 +105,26 @@ def test_a_host_that_is_switched_off_in_awx_is_kept(cluster: Cluster) -> None:
 
 
 def test_a_survey_removes_machines_of_a_pool(cluster: Cluster) -> None:
-    job = cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
-    assert "- worker-3 drained first: pool worker has 3 machines (openshift_pool_sizes)" in job.flat
+    plan = cluster.awx.run(
+        "scale.yml", cluster.inventory, extra=cluster.extra, survey={"openshift_pool_sizes": "worker=3"}, arguments=["--check"]
+    )
+    assert "- worker-3 drained first: pool worker has 3 machines (openshift_pool_sizes)" in plan.ended_well().flat
+    assert plan.writes == []
+    assert removed(plan) == [f"worker-3.{NAME}"]
+    cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
+    assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
+
+
+def test_a_worker_in_the_middle_is_removed(cluster: Cluster) -> None:
+    """By the list of those that stay. The plan says so before."""
+    stay = "worker=worker-0 worker-2"
+    plan = cluster.awx.run(
+        "scale.yml", cluster.inventory, extra=cluster.extra, survey={"openshift_pool_sizes": stay}, arguments=["--check"]
+    ).ended_well()
+    assert (plan.writes, removed(plan)) == ([], [f"worker-1.{NAME}"])
+    cluster.launch("scale.yml", openshift_pool_sizes=stay).ended_well()
+    assert cluster.workers() == ["worker-0", "worker-2"]
+    cluster.launch("scale.yml", openshift_pool_sizes="worker=3").ended_well()
     assert cluster.workers() == ["worker-0", "worker-1", "worker-2"]
 
 

@@ -63,6 +63,12 @@ def test_the_name_of_no_cluster_is_refused(user: User, playbook: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("playbook", CHEAP)
+def test_a_token_that_is_not_accepted_is_refused(user: User, playbook: str) -> None:
+    refused(user, playbook, "token", metal_api_token="wrong", metal_api_retries=0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", CHEAP)
 def test_the_folder_of_a_cluster_in_another_project_is_refused(user: User, empty_project: str, playbook: str) -> None:
     make_files(user)
     (user.cluster / "project").write_text(user.sandbox.environment["METAL_PROJECT_ID"], encoding="utf-8")

@@ -121,6 +121,8 @@ BOOT = "ssd"
 DIFFERENCES: list[tuple[str, dict[str, Any], str]] = [
     ("neither", {"devices": [], "nodes": []}, "it has neither a device nor a Node"),
     ("vanished", {"devices": []}, "its device has vanished, its Node is Ready"),
+    ("off", {"devices": [device("worker-0", state="inactive")]}, "its device is powered off"),
+    ("foreign node", {"machines": [], "devices": []}, "its Node (Ready) has no device with the cluster's tag and is not in the inventory"),
     ("failed", {"devices": [device("worker-0", state="failed")]}, "its device has failed"),
     (
         "provisioning",

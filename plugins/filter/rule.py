@@ -28,18 +28,6 @@ options:
     required: true
 """
 
-EXAMPLES = r"""
-- name: Print the zone file lines of a cluster
-  ansible.builtin.debug:
-    msg: "{{ records | equinix_metal.openshift.rule('dns.zone_lines', 'demo.metal.test', ttl=300) }}"
-"""
-
-RETURN = r"""
-_value:
-  description: Return value of the rule.
-  type: raw
-"""
-
 import re
 from collections.abc import Callable
 from functools import cache

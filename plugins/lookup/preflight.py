@@ -11,10 +11,9 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads the state of the Metal API, the mirror, DNS, an existing load balancer, an existing cluster and the controller for the role
-    P(equinix_metal.openshift.validate#role). Changes nothing, and sends each request once.
-  - Independent requests are sent at the same time.
-  - A failed request is no error of the lookup; the role reports the consequences.
+  - Note that this lookup is private to the playbooks and roles of the collection. Its options and results may change without notice.
+  - Reads the state of the Metal API, the mirror, DNS, an existing load balancer, an existing cluster and the controller. Changes nothing.
+    Independent requests are sent at the same time. A failed one is no error of the lookup; the checks report the consequences.
 requirements:
   - packet-python
   - dnspython
@@ -24,20 +23,10 @@ options:
     type: list
     elements: dict
     required: true
-"""
-
-EXAMPLES = r"""
-- name: Print what was read
-  ansible.builtin.debug:
-    msg: "{{ lookup('equinix_metal.openshift.preflight', settings) | to_nice_json }}"
-"""
-
-RETURN = r"""
-_list:
-  description: For each term the readings by name. A reading without a request is absent.
-  type: list
-  elements: dict
-  sample: [{project: {msg: Could not read the project}, controller: {architecture: x86_64}}]
+  only:
+    description: Part to read. V(default_plans) returns the plans of machines whose hosts do not set C(metal_plan), by host name.
+    type: str
+    choices: [default_plans]
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,15 +37,17 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
-from ..plugin_utils.world import cluster, controller, images, installer, load_balancer, metadata, metal, mirror, names
+from ..plugin_utils.world import cluster, controller, default_plans, images, installer, load_balancer, metadata, metal, mirror, names
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]  # ansible-core has no type information
     def run(self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any) -> list[dict[str, Any]]:
         """Return the readings for each term. Raises AnsibleLookupError for malformed settings."""
-        if not all(isinstance(settings, Mapping) and "machines" in settings for settings in terms):
+        self.set_options(var_options=variables, direct=kwargs)
+        if not all(isinstance(settings, Mapping) and isinstance(settings.get("machines"), Mapping) for settings in terms):
             raise AnsibleLookupError("preflight: the settings have to be a mapping with the machines by group")
-        return [collect(_templated(settings)) for settings in terms]
+        read = default_plans.collect if self.get_option("only") else collect
+        return [read(_templated(settings)) for settings in terms]
 
 
 def _templated(value: Any) -> Any:

@@ -37,11 +37,27 @@ EXAMPLES = r"""
 
 RETURN = r"""
 hardware_reservations:
-  description: The hardware, by ID. Each with the fields of
-    RV(equinix_metal.openshift.metal_hardware_reservation#module:hardware_reservation).
+  description: The hardware, by ID.
   returned: success
   type: list
   elements: dict
+  contains:
+    id:
+      description: ID of the reservation, for O(equinix_metal.openshift.metal_device#module:hardware_reservation_id).
+      type: str
+      sample: 5f1d3910-2059-4737-8e7d-d4907cfbf27f
+    plan: {description: Slug of the plan., type: str, sample: c3.small.x86}
+    metro: {description: Code of the metro., type: str, sample: da}
+    device_id: {description: "ID of the device on the hardware, or V(null).", type: str}
+    project_id: {description: ID of the project., type: str, sample: 2b70eb8f-fa18-47c0-aba7-222a842362fd}
+    provisionable:
+      description: Whether a device can be created on it now. After a deletion this takes some time.
+      type: bool
+      sample: true
+    spare: {description: Whether the hardware is a spare., type: bool, sample: false}
+    need_of_service: {description: Whether the hardware is broken., type: bool, sample: false}
+    termination_time: {description: "End of the reservation, UTC.", type: str}
+    created_at: {description: "Start of the reservation, UTC.", type: str, sample: "2026-11-21T07:10:00Z"}
 """
 
 from ..module_utils.frame.metal import MetalModule

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.contract.accounts import ACCOUNT_SCENARIOS
-from tests.contract.hardware import HARDWARE_SCENARIOS
 from tests.contract.network import NETWORK_SCENARIOS
 from tests.contract.scenario import SECRET, TAGS, WAIT, Scenario, machine
 
@@ -231,5 +230,4 @@ SCENARIOS = [
     ),
     *NETWORK_SCENARIOS,
     *ACCOUNT_SCENARIOS,
-    *HARDWARE_SCENARIOS,
 ]

@@ -386,10 +386,7 @@ CHECKS: Mapping[str, Check] = {
         advice="do not use this mirror until the cause is known: either the checksums are not the signed ones, or the keyring does not"
         " belong to this mirror",
     ),
-    "proxy": Check(
-        disconnected.proxy,
-        expected="a proxy for https, and the cluster's own names in noProxy",
-    ),
+    "proxy": Check(disconnected.proxy, expected="a proxy for https, and the cluster's own names in noProxy"),
     "image mirrors": Check(
         disconnected.image_mirrors,
         expected="mirrors of the release image and of its components, or none; each has the release image",
@@ -457,10 +454,7 @@ CHECKS: Mapping[str, Check] = {
         expected="nothing of the cluster exists, or all of it belongs to the install whose files are in the cluster folder",
         advice=CHOICES,
     ),
-    "cluster lock": Check(
-        controller.lock,
-        expected="no other run writes to the cluster",
-    ),
+    "cluster lock": Check(controller.lock, expected="no other run writes to the cluster"),
     "kubeconfig": Check(
         controller.kubeconfig,
         expected="the kubeconfig in the cluster folder is for the cluster whose files are beside it (clusterID of ClusterVersion)",
@@ -529,8 +523,5 @@ CHECKS: Mapping[str, Check] = {
         " controller",
         advice="check haproxy on the load balancer: journalctl -u haproxy",
     ),
-    "price": Check(
-        capacity.price,
-        expected="the price per hour of all machines to order",
-    ),
+    "price": Check(capacity.price, expected="the price per hour of all machines to order"),
 }

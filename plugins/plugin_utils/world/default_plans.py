@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
+from ...module_utils.base.argspec import ENVIRONMENT, from_environment
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.base.tags import CLUSTER_TAG
 from ...module_utils.machines.capacity import ask_capacity
@@ -16,7 +17,8 @@ from ...module_utils.metal import catalogue
 from ..machines.default_plans import Offer, default_plans, needs_default
 from .metal import client_of, defaults_of
 
-CONNECTION = ("metal_api_url", "metal_api_token", "metal_project_id")
+CONNECTION = {"metal_api_url": "metal_api_url", "metal_api_token": "metal_api_token", "metal_project_id": "project_id"}
+"""Settings that are read from the environment where they are empty, each with the option of modules for it."""
 
 
 def collect(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -24,6 +26,10 @@ def collect(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
     A failed request is the problem of each of these machines, since preflight reports all problems together.
     """
+    settings = {
+        **settings,
+        **{name: settings.get(name) or from_environment(ENVIRONMENT[option]) or "" for name, option in CONNECTION.items()},
+    }
     needing = [machine for group in settings["machines"].values() for machine in group if needs_default(machine)]
     if not needing:
         return {}

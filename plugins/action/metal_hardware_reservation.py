@@ -1,1 +1,0 @@
-cluster_wait.py

@@ -134,3 +134,15 @@ options:
     choices: [present, absent]
     default: present
 """
+
+    # For modules of SSH keys.
+    KEY_OWNER = r"""
+options:
+  owner:
+    description:
+      - Owner of the key.
+      - V(project) is the project O(project_id), whose devices have the key. V(user) is the user of the token.
+    type: str
+    choices: [project, user]
+    default: project
+"""

@@ -11,9 +11,9 @@ version_added: 0.1.0
 author:
   - equinix_metal.openshift contributors (!UNKNOWN)
 description:
-  - Reads each image once and compares its checksum with the expected one. Nothing is written to disk. An image that cannot be read is no
-    error of the lookup, but reported as C(problem).
-  - Requests are repeated after lost connections and server errors.
+  - Note that this lookup is private to the roles of the collection. Its options and results may change without notice.
+  - Reads each image once and compares its checksum with the expected one. Nothing is written to disk. Returns C(url), C(bytes) and
+    C(problem) of each image, empty when it is valid. Requests are repeated after lost connections and server errors.
 options:
   _terms:
     description: Images, each a dictionary with C(url) and C(sha256).
@@ -34,21 +34,6 @@ options:
     description: Number of requests for an image when connections are lost or the server has errors.
     type: int
     default: 3
-"""
-
-EXAMPLES = r"""
-- name: Verify a kernel on a mirror
-  ansible.builtin.debug:
-    msg: "{{ lookup('equinix_metal.openshift.boot_image', {'url': 'http://mirror.example.com/live-kernel', 'sha256': '0' * 64}).problem }}"
-"""
-
-RETURN = r"""
-_list:
-  description: For each term C(url), C(bytes), the size that was read or that the server reports, and C(problem), empty when the image is
-    valid.
-  type: list
-  elements: dict
-  sample: [{url: http://mirror.example.com/live-kernel, bytes: 15000000, problem: ""}]
 """
 
 import hashlib

@@ -25,16 +25,10 @@ options:
     description: All tags of the key. Order and duplicates are ignored.
     type: list
     elements: str
-  owner:
-    description:
-      - Owner of the key.
-      - V(project) is the project O(project_id), whose devices have the key. V(user) is the user of the token.
-    type: str
-    choices: [project, user]
-    default: project
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.changing
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.key_owner
   - equinix_metal.openshift._metal.id
   - equinix_metal.openshift._metal.state
 notes:

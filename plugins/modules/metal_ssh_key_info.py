@@ -27,16 +27,10 @@ options:
     description: List only keys with all of these tags.
     type: list
     elements: str
-  owner:
-    description:
-      - Owner of the key.
-      - V(project) is the project O(project_id), whose devices have the key. V(user) is the user of the token.
-    type: str
-    choices: [project, user]
-    default: project
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._metal
+  - equinix_metal.openshift._metal.key_owner
 """
 
 EXAMPLES = r"""

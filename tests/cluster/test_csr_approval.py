@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
     ClusterConflictError,
@@ -20,7 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.error
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Past
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import to_text
-from tests.cluster.conftest import Play
+from tests.cluster.conftest import ROOT, Play
 from tests.cluster.control_plane import (
     ADDRESS,
     CONFIG_MAPS,
@@ -31,7 +33,9 @@ from tests.cluster.control_plane import (
     START_LIMIT,
     ControlPlane,
     delays,
+    environment,
 )
+from tests.role_play import played
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
 
@@ -250,6 +254,15 @@ def test_later_runs_read_which_machines_have_joined(cluster: ControlPlane, run: 
     assert run("csr_approval", **{**given, "machines": options(cluster, timedelta(seconds=1))["machines"]})["approved"] == ["replaced"]
 
 
+def test_csr_approval_without_permission_for_its_history_warns(cluster: ControlPlane, play: Play) -> None:
+    # A name no ConfigMap can have: the API server refuses to make it, as it refuses who may not.
+    cluster.file("good", client()["spec"]).raise_for_status()
+    result = play("csr_approval", **options(cluster, history="No_Such_Name"))
+    assert not result["failed"], result["msg"]
+    assert result["approved"] == ["good"]
+    assert "[WARNING]: machines that have joined are not known to later runs: Cannot write" in result["output"]
+
+
 def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
     """The machine with the approved CSR registers the node and requests the serving certificate, which is valid."""
     cluster.register(WORKER)
@@ -390,3 +403,29 @@ def test_a_wait_ends_when_the_cluster_is_deleted(
     result = ended()
     assert "was deleted" in result["msg"]
     assert result["approved"] == ["good"]
+
+
+def test_csr_approval_runs_as_a_background_task(cluster: ControlPlane, tmp_path: Path) -> None:
+    cluster.file("good", client()["spec"]).raise_for_status()
+    tasks = [
+        {
+            "equinix_metal.openshift.csr_approval": options(cluster, wait=True, wait_timeout=5, wait_interval=1, progress_interval=2),
+            "async": 60,
+            "poll": 0,
+            "register": "job",
+        },
+        {
+            "ansible.builtin.async_status": {"jid": "{{ job.ansible_job_id }}"},
+            "register": "ended",
+            "until": "ended.finished",
+            "retries": 60,
+            "delay": 1,
+            "failed_when": "ended.approved != ['good'] or 'has not registered' not in ended.msg",
+        },
+    ]
+    play = tmp_path / "play.yml"
+    play.write_text(yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    given = {**environment(), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections"), "ANSIBLE_ASYNC_DIR": str(tmp_path / "jobs")}
+    interpreter = f"ansible_python_interpreter={sys.executable}"
+    code, output = played(play, "-i", "localhost,", "-c", "local", "-e", interpreter, environment=given)
+    assert code == 0, output

@@ -38,7 +38,7 @@ def register_and_ask(cluster: ControlPlane, name: str) -> None:
     cluster.file(f"serving-{name}", spec, node=name).raise_for_status()
 
 
-@pytest.mark.parametrize("code", [500, 410])
+@pytest.mark.parametrize("code", [500, 403, 429, 410])
 def test_an_error_event_of_a_watch_is_followed_by_a_list(cluster: ControlPlane, front: ClusterFront, start: Start, code: int) -> None:
     for _watch in range(2):
         front.begin_watch_with({"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "etcdserver: leader changed"}})
@@ -83,6 +83,20 @@ def test_labels_that_are_refused_are_sent_again_and_delay_no_other(cluster: Cont
     assert "has not got its labels yet" in " ".join(result["output"].split())
 
 
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_a_list_that_is_refused_for_some_time_is_retried(cluster: ControlPlane, front: ClusterFront, start: Start, status: int) -> None:
+    """While a cluster starts its roles are not there yet, and certificates are exchanged."""
+    body = {"kind": "Status", "code": status, "message": "not now"}
+    front.meet({"method": "GET", "path": "certificatesigningrequests$", "status": status, "body": body, "times": 3})
+    given = through(front, cluster, **WAITING)
+    cluster.file("good", client()["spec"]).raise_for_status()
+    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    until(lambda: "good" in cluster.approved())
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert not result["failed"], result["msg"]
+
+
 def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     front.meet({"method": "PATCH", "path": "/bad/approval$", **FORBIDDEN, "times": None})
     cluster.file("bad", client()["spec"]).raise_for_status()
@@ -105,13 +119,33 @@ def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, fr
     assert len(attempts) < 20, "it is not sent at every poll"
 
 
+def test_an_approval_without_effect_is_sent_again(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+    """As a proxy or a webhook may answer: 200, and the request stays as it was."""
+    body = {"kind": "CertificateSigningRequest", "metadata": {"name": "good"}, "status": {}}
+    front.meet({"method": "PATCH", "path": "/good/approval$", "status": 200, "body": body, "times": 2})
+    cluster.file("good", client()["spec"]).raise_for_status()
+    given = through(front, cluster, **WAITING)
+    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    until(lambda: "good" in cluster.approved())
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert not result["failed"], result["msg"]
+    assert result["approved"] == ["good", f"serving-{WORKER}"]
+
+
+UNAUTHORIZED = {"status": 401, "body": {"message": "Unauthorized"}}
+
+
 @pytest.mark.parametrize(
     "fault",
     [
         FORBIDDEN,
+        UNAUTHORIZED,
+        {"cut": "before"},
+        {"status": 500, "body": "no"},
         {"method": "GET", "path": f"/nodes/{WORKER}$", "cut": "before"},
     ],
-    ids=["403", "its Node is not read"],
+    ids=["403", "401", "cut", "500", "its Node is not read"],
 )
 def test_without_wait_an_error_returns_approved_and_failed_csrs(
     cluster: ControlPlane, front: ClusterFront, run: Play, fault: dict[str, Any]
@@ -125,6 +159,41 @@ def test_without_wait_an_error_returns_approved_and_failed_csrs(
     assert result["approved"] == ["good"] == list(cluster.approved())
     assert "could not approve bad" in result["msg"].lower() or "certificate request bad" in result["msg"]
     assert {entry["name"]: entry["verdict"] for entry in result["verdicts"]} == {"bad": "pending", "good": "approved"}
+
+
+def test_denials_are_sent_after_approvals_and_retried(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
+    for number in range(5):
+        cluster.file(f"stranger-{number}", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
+    cluster.file("good", client()["spec"]).raise_for_status()
+    front.meet({"method": "PATCH", "path": "/stranger-0/approval$", **FORBIDDEN, "times": 1})
+    given = through(front, cluster, deny_refused=True, **WAITING)
+    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+
+    def denied(name: str) -> bool:
+        return any(condition["type"] == "Denied" for condition in cluster.requests()[name]["status"].get("conditions", []))
+
+    until(lambda: denied("stranger-0"))
+    answers = [each["path"].split("/")[-2] for each in front.journal() if each["method"] == "PATCH"]
+    assert answers[0] == "good"
+    assert answers.count("stranger-0") == 2
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert sorted(result["denied"]) == [f"stranger-{number}" for number in range(5)]
+
+
+def test_csrs_that_the_cluster_removed_stay_in_the_result(cluster: ControlPlane, start: Start) -> None:
+    """It removes approved requests after an hour."""
+    given = options(cluster, progress_interval=300, **WAITING)
+    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    cluster.file("good", client()["spec"]).raise_for_status()
+    until(lambda: "good" in cluster.approved())
+    cluster.call("DELETE", f"{REQUESTS}/good").raise_for_status()
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert f"approved: good of {WORKER}: first certificate of the expected machine {WORKER}" in result["output"]
+    assert "None" not in result["output"]
+    (verdict,) = [entry for entry in result["verdicts"] if entry["name"] == "good"]
+    assert (verdict["verdict"], verdict["node"]) == ("approved", WORKER)
 
 
 def test_a_silent_watch_is_replaced_after_its_timeout(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:

@@ -15,8 +15,6 @@ from .findings import Finding, counted, failed, listed, not_checkable, passed, p
 
 API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
 FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"
-
-
 MOST = 2
 """Load balancer devices that can share an elastic address."""
 

@@ -16,12 +16,8 @@ FEATURES = frozenset({"backend_transfer", "layer_2", "global_ipv4"})
 """Features of a facility's network (vendor's OpenAPI text). A plain network has none of them."""
 
 
-def needs(context: Context) -> list[str]:
-    """Return the settings that a plain network cannot fulfil, each with what to use instead."""
-    return list(_needs(context))
-
-
-def _needs(context: Context) -> Iterator[str]:
+def needs(context: Context) -> Iterator[str]:
+    """Yield the settings that a plain network cannot fulfil, each with what to use instead."""
     load_balancer, network = context.text("load_balancer"), context.text("machine_network")
     if load_balancer == "kube_vip" and needs_bgp(context):
         yield "openshift_load_balancer kube_vip needs openshift_api_address, since an elastic address needs BGP: set it, or use dns"
@@ -53,12 +49,7 @@ def _firmware_downloads(context: Context) -> Iterator[tuple[str, str, str]]:
 
 def depends_on(context: Context) -> bool:
     """Return whether the features of the metros have to be read for these settings."""
-    return bool(needs(context)) or context.text("machine_network") == "bond" or _needs_plain_network(context)
-
-
-def _needs_plain_network(context: Context) -> bool:
-    """Return whether the control plane announces an address by ARP in the subnet of the metro, and not in a VLAN."""
-    return uses_arp(context) and context.text("machine_network") != "vlan"
+    return any(needs(context)) or context.text("machine_network") == "bond" or uses_arp(context)
 
 
 def plain_network(context: Context) -> Finding:
@@ -68,7 +59,8 @@ def plain_network(context: Context) -> Finding:
     facilities = (context.readings.get("facilities") or {}).get("facilities")
     # A Metal API without facilities reports nothing about its networks: the real one has removed them in 2026.
     plain = sorted({code for host in facilities or [] if (code := _plain_metro(host)) in context.metros()})
-    if routed := [metro for metro in context.metros() if metro not in plain] if _needs_plain_network(context) else []:
+    routed = [metro for metro in context.metros() if metro not in plain]
+    if routed and uses_arp(context) and context.text("machine_network") != "vlan":
         found = (
             f"openshift_api_address is announced by ARP in one subnet of the control plane, and the network of {listed(routed)}"
             f" {'routes each machine by itself' if facilities else 'is not known'}"
@@ -77,7 +69,7 @@ def plain_network(context: Context) -> Finding:
         return failed(found, advice) if facilities else warning(found, advice)
     if not plain:
         return passed("no metro of the machines to order reports a plain network")
-    if problems := needs(context):
+    if problems := list(needs(context)):
         return failed(f"plain network in {listed(plain)}: {'; '.join(problems)}")
     if context.text("machine_network") == "bond":
         return warning(

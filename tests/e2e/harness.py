@@ -190,6 +190,8 @@ class User:
             folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, vendor_names=vendor_names, listen=listen
         )
         self.variables: dict[str, str] = {}
+        self.constants: dict[str, str] = {}
+        """Constants of roles that the tests set."""
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[User]:
@@ -262,7 +264,7 @@ class User:
         """
         began = time.time()
         environment = {name: value for name, value in (self.environment | (variables or {})).items() if name not in without}
-        arguments = (*self._writes_plan(playbook), *arguments)
+        arguments = (*self._writes_plan(playbook), *(("-e", json.dumps(self.constants)) if self.constants else ()), *arguments)
         # Where tests run in the background Ctrl-C is ignored, and would be by all they start.
         command = ["env", "--default-signal=INT", "ansible-playbook", "-i", str(self.inventory), str(REPOSITORY / playbook), *arguments]
         started = time.monotonic()

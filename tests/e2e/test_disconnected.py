@@ -91,7 +91,7 @@ def test_an_install_from_a_mirror_alone(user: User) -> None:
             "openshift_default_catalogs": False,
         }
         configure(user, {**settings, "openshift_manifests": [catalog_source(mirror, "v3.11")]})
-        version = catalogue.VERSIONS[-1]
+        version = catalogue.newest("4.20")
         user.sandbox.call("POST", "mirror-registry/remove", json={"version": version, "component": "rhel-coreos"})
         lacking = user.play("playbooks/mirror.yml")
         assert lacking.code != 0

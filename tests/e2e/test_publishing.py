@@ -31,7 +31,10 @@ def user(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[User]:
 
 def choose(user: User, method: Method) -> None:
     own = user.userdata if method.name == "object_storage" else {}
-    desired = {"all": {"vars": {**method.variables, **own}, "hosts": {"publisher": method.host} if method.host else {}}}
+    # Constants of a role are set by -e alone.
+    user.constants = {name: value for name, value in method.variables.items() if name.startswith("__")}
+    variables = {name: value for name, value in method.variables.items() if name not in user.constants}
+    desired = {"all": {"vars": {**variables, **own}, "hosts": {"publisher": method.host} if method.host else {}}}
     (user.inventory / "03-publishing.yml").write_text(yaml.safe_dump(desired), encoding="utf-8")
 
 
@@ -51,14 +54,19 @@ def test_an_unreachable_publisher_does_not_block_destroy(user: User, tmp_path: P
         assert list((method.workspace / "run").iterdir()) == []
 
 
-def test_publishing_changes_from_the_controller_to_object_storage_during_install(user: User, tmp_path: Path) -> None:
-    """What was ordered has its addresses here, and finds there what it boots until it is all there."""
+def test_the_method_does_not_change_while_machines_boot(user: User, tmp_path: Path) -> None:
+    """What was ordered has the addresses of one method, and is lost when nothing answers there any more."""
     user.play("install.yml", kill=Moment("provision", 3.0))
-    assert user.hostnames()
+    assert (ordered := user.hostnames())
     with object_storage(user.cluster, tmp_path / "workspace") as method:
         choose(user, method)
+        refused = user.play("install.yml")
+        assert refused.code != 0
+        assert f"{ordered[0]}.{NAME}" in refused.flat
+        assert "were ordered with addresses of the method controller" in refused.flat
+        assert method.objects == []
+        (user.inventory / "03-publishing.yml").unlink()
         user.play("install.yml").ended_well()
         assert user.nodes() == NODES
-        user.leaves_nothing()
-        assert method.objects == []
+    user.leaves_nothing()
     assert not user.processes()

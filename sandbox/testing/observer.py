@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import ssl
 import tempfile
 import urllib.parse
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,16 @@ class Endpoint:
             except httpx.TransportError as error:
                 raise type(error)(f"{method} {url} (as {self.host}): {error}") from error
 
+    def lines(self, path: str) -> Iterator[str]:
+        """Yield the lines of an answer as they arrive."""
+        url, headers = f"https://{self.address}:{self.port}{path}", {"Host": f"{self.host}:{self.port}"}
+        with (
+            httpx.Client(verify=self.trust, timeout=httpx.Timeout(20, read=None), trust_env=False) as client,
+            client.stream("GET", url, headers=headers, extensions={"sni_hostname": self.host}) as answer,
+        ):
+            answer.raise_for_status()
+            yield from answer.iter_lines()
+
 
 def cluster_api(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> Any:
     """Call the cluster's API as the user of ``kubeconfig`` (client certificate) and return the decoded answer."""
@@ -64,6 +76,16 @@ def cluster_api(kubeconfig: Path, path: str, method: str = "GET", body: Any = No
 def cluster_response(kubeconfig: Path, path: str, method: str = "GET", body: Any = None) -> httpx.Response:
     """Call the cluster's API as the user of ``kubeconfig`` and return the answer, whatever its status."""
     return _endpoint(kubeconfig).request(method, path, body=body)
+
+
+def cluster_watch(kubeconfig: Path, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list, then each new and changed one, until the server ends the watch (after an hour at most)."""
+    endpoint = _endpoint(kubeconfig)
+    listed = endpoint.request("GET", path).raise_for_status().json()
+    yield from listed["items"]
+    query = urllib.parse.urlencode({"watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"], "timeoutSeconds": 3600})
+    for line in endpoint.lines(f"{path}?{query}"):
+        yield json.loads(line)["object"]
 
 
 def _endpoint(kubeconfig: Path) -> Endpoint:

@@ -37,6 +37,13 @@ def example(user: User, *arguments: str) -> list[str]:
     return output[: output.index("\n\nTASK")].splitlines()
 
 
+def written() -> list[str]:
+    """Return the example in the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    block = text[text.index(BEGIN) + len(BEGIN) : text.index(END)]
+    return [line.removeprefix("    ") for line in block.strip("\n").splitlines()]
+
+
 def write(lines: list[str]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, after = text[: text.index(BEGIN)], text[text.index(END) :]

@@ -15,14 +15,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.bench import device_set, install, inventory, joining, overhead, sandbox, scaling
+from tests.bench import device_set, install, inventory, ironic, joining, overhead, playbooks, sandbox, scaling
 from tests.bench.figures import Report
 
 BENCHES: dict[str, Callable[[Report, Path], None]] = {
     "inventory": inventory.bench,
     "device_set": device_set.bench,
     "sandbox": sandbox.bench,
+    "ironic": ironic.bench,
     "joining": joining.bench,
+    "playbooks": playbooks.bench,
     "overhead": overhead.bench,
     "install": install.bench,
     "scaling": scaling.bench,
@@ -32,6 +34,7 @@ BENCHES: dict[str, Callable[[Report, Path], None]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("benches", nargs="*", metavar="BENCH", help=f"some of them only: {', '.join(BENCHES)}")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures and targets to FILE as well")
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.benches) - set(BENCHES))
     if unknown:
@@ -46,6 +49,8 @@ def main() -> int:
                 bench(report, Path(folder))
     report.show_targets()
     console.print(f"measured in {time.monotonic() - started:.0f} s")
+    if arguments.json:
+        report.write(arguments.json)
     for missed in report.missed:
         print(f"missed: {missed.name}: {missed.figure}, wanted {missed.wanted}", file=sys.stderr)
     return 1 if report.missed else 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -52,6 +55,7 @@ class Report:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._tables: list[Table] = []
         self.targets: list[Target] = []
 
     def note(self, text: str) -> None:
@@ -59,6 +63,7 @@ class Report:
         self._console.print(f"[dim]{text} ...[/dim]")
 
     def show(self, table: Table) -> None:
+        self._tables.append(table)
         shown = RichTable(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
         for column in table.columns:
             shown.add_column(column.name, justify="right")
@@ -83,3 +88,13 @@ class Report:
         for target in self.targets:
             shown.add_row(target.name, target.figure, target.wanted, "[green]met[/green]" if target.met else "[bold red]MISSED[/bold red]")
         self._console.print(shown)
+
+    def write(self, path: Path) -> None:
+        tables: list[dict[str, Any]] = [
+            {"title": each.title, "notes": each.notes, "rows": [_named(each.columns, row) for row in each.rows]} for each in self._tables
+        ]
+        path.write_text(json.dumps({"tables": tables, "targets": [vars(each) for each in self.targets]}, indent=2), encoding="utf-8")
+
+
+def _named(columns: list[Column], row: list[Figure]) -> dict[str, Figure]:
+    return {column.name: figure for column, figure in zip(columns, row, strict=True)}

@@ -6,8 +6,11 @@ import json
 import os
 from pathlib import Path
 
-from tests.bench.figures import Column, Report, Table
-from tests.bench.phases import Timed, timed
+from tests.bench.approvals import Approvals
+from tests.bench.figures import Column, Figure, Report, Table
+from tests.bench.joining import share
+from tests.bench.memory import Memory
+from tests.bench.phases import Phase, Timed, timed
 from tests.e2e.harness import User
 
 WORKERS = (10, 100, 500)
@@ -15,6 +18,8 @@ SPEED = 60.0
 """A machine of 40 minutes takes 40 seconds: hundreds of pretended ones on one computer need that to keep up."""
 READS_A_MINUTE = 130
 """Reads of the Metal API, for any number of workers: of those that are waited for 25 are read four times a minute."""
+APPROVAL = "Approve the CSRs of the machines and wait until they have joined"
+"""The phase in which CSRs are approved for the first time."""
 LIMIT = 3600.0
 STATUS_CALLS = 40
 STATUS_SECONDS = 15
@@ -31,9 +36,19 @@ def bench(report: Report, folder: Path) -> None:
             Column("processor s", ".0f"),
             Column("reads"),
             Column("writes"),
+            Column("approvals"),
+            Column("delay p50, s", ".2f"),
+            Column("p99, s", ".2f"),
+            Column("play, MiB", ".0f"),
+            Column("sandbox", ".0f"),
+            Column("API server", ".0f"),
             Column("load", ".0f"),
         ],
-        ["Ours: seconds in which no task waited for machines or the cluster. Reads, writes: calls to the Metal API."],
+        [
+            "Ours: seconds in which no task waited for machines or the cluster. Reads, writes: calls to the Metal API.",
+            "Delay: from a certificate request, or from the begin of the approval if that was later, to its approval.",
+            "Memory: the most at any moment.",
+        ],
     )
     again = Table(
         "The same once more, nothing to do",
@@ -51,6 +66,7 @@ def bench(report: Report, folder: Path) -> None:
         "status.yml of the same cluster",
         [Column("workers"), Column("s", ".1f"), Column("Metal API"), Column("writes"), Column("findings"), Column("load", ".0f")],
     )
+    first: dict[int, Timed] = {}
     for workers in WORKERS:
         report.note(f"install: {workers} workers")
         place = folder / str(workers)
@@ -58,8 +74,16 @@ def bench(report: Report, folder: Path) -> None:
         user = User(place, speed=SPEED)
         with user.at_work():
             user.edit_workers(workers - 1)
-            install = timed(user, "install.yml", place, timeout=LIMIT)
-            installs.row(workers, install.run.seconds, install.ours, install.processor, *_calls(install), os.getloadavg()[1])
+            with Memory(user) as memory, Approvals(user.cluster / "kubeconfig") as approvals:
+                install = first[workers] = timed(user, "install.yml", place, timeout=LIMIT)
+            # Machines are fast here, and ask before there is somebody to let them in.
+            begun = next(phase.began for phase in install.phases if phase.name == APPROVAL)
+            delays = approvals.delays(since=begun)
+            installs.row(
+                workers, install.run.seconds, install.ours, install.processor, *_calls(install),
+                len(delays), share(delays, 0.5), share(delays, 0.99),
+                *(memory.mebibytes(kind) for kind in ("play", "sandbox", "api")), os.getloadavg()[1],
+            )  # fmt: skip
             ready = len([name for name in user.nodes() if name.startswith("worker-")])
             report.target(f"install with {workers} workers: ready", str(ready), str(workers), met=ready == workers)
             unchanged = timed(user, "install.yml", place, timeout=LIMIT)
@@ -74,6 +98,7 @@ def bench(report: Report, folder: Path) -> None:
                 f"install with {workers} workers: reads a minute", f"{reads:.0f}", f"below {READS_A_MINUTE}", met=reads < READS_A_MINUTE
             )
     report.show(installs)
+    report.show(_by_phase(first))
     report.show(again)
     report.show(states)
 
@@ -93,3 +118,17 @@ def _status(report: Report, table: Table, user: User, workers: int, place: Path)
 def _calls(timed_run: Timed) -> tuple[int, int]:
     """Reads and writes."""
     return len(timed_run.run.requests) - len(timed_run.run.writes), len(timed_run.run.writes)
+
+
+def _by_phase(installs: dict[int, Timed]) -> Table:
+    columns = [Column("phase")]
+    for workers in installs:
+        columns += [Column(f"{workers}: s", ".0f"), Column("ours", ".0f"), Column("calls")]
+    table = Table("install.yml by phase", columns, ["Ours: without the tasks that wait for machines or the cluster."])
+    for row in zip(*(install.phases for install in installs.values()), strict=True):
+        table.row(row[0].name, *(figure for phase in row for figure in _figures(phase)))
+    return table
+
+
+def _figures(phase: Phase) -> tuple[Figure, Figure, Figure]:
+    return phase.seconds, phase.ours, phase.reads + phase.writes

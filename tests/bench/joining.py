@@ -23,6 +23,7 @@ import httpx
 
 from sandbox.openshift.binaries import ensure_binaries
 from tests.bench.figures import Column, Report, Table
+from tests.bench.memory import high_water
 from tests.cluster.control_plane import ADDRESS, NODES, REQUESTS, ControlPlane, delays
 from tests.unit.plugins.module_utils.csr_cases import client, dns, ips, key, made, serving
 
@@ -152,15 +153,6 @@ class Ran:
     seconds: float
     memory: int
     processor: float
-
-
-def high_water(number: int) -> int:
-    """Return the most bytes of memory that a process has had, with all that it shares; 0 when it has ended."""
-    try:
-        lines = Path(f"/proc/{number}/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 class Module:

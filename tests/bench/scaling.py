@@ -99,13 +99,14 @@ def _measure_idle(report: Report, table: Table, user: User, workers: int, folder
     for playbook in ("install.yml", "scale.yml", "status.yml"):
         run = timed(user, playbook, folder, timeout=LIMIT)
         calls, writes = len(run.run.requests), len(run.run.writes)
-        table.row(workers, playbook, run.run.seconds, run.processor, run.tasks, calls, writes, os.getloadavg()[0])
+        table.row(workers, playbook, run.run.seconds, run.processor, len(run.tasks), calls, writes, os.getloadavg()[0])
         name = f"{playbook} with {workers} workers, nothing to do"
         few = calls <= MOST_CALLS and not writes and not run.run.changed
         report.target(name, f"{calls} calls, {writes} writes", f"at most {MOST_CALLS} calls, no write", met=few)
         quick = run.processor <= IDLE[workers]
         report.target(f"{name}: seconds of processor", f"{run.processor:.1f}", f"at most {IDLE[workers]:g}", met=quick)
-        report.target(f"{name}: tasks", str(run.tasks), f"at most {MOST_TASKS}", met=run.tasks <= MOST_TASKS)
+        tasks = len(run.tasks)
+        report.target(f"{name}: tasks", str(tasks), f"at most {MOST_TASKS}", met=tasks <= MOST_TASKS)
 
 
 def _measure_change(report: Report, table: Table, user: User, workers: int, *, change: str) -> float:

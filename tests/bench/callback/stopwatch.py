@@ -29,11 +29,12 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
         self._file = Path(os.environ["STOPWATCH"])
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        self._write(task.resolved_action or task.action)
+        role = task._role.get_name() if task._role else ""
+        self._write(role=role, name=task.name, action=task.resolved_action or task.action)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        self._write("")
+        self._write(role="", name="", action="")
 
-    def _write(self, action: str) -> None:
+    def _write(self, **told: str) -> None:
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": time.time(), "action": action}) + "\n")
+            file.write(json.dumps({"time": time.time(), **told}) + "\n")

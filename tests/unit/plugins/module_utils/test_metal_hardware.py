@@ -24,4 +24,3 @@ def test_reserved_hardware_is_chosen(given: dict[str, Any], ids: list[str]) -> N
     params = {"project_id": "p", "ids": None, "plan": None, "metro": None, "provisionable": None, **given}
     found = find_hardware_reservations(FakeClient({"projects/p/hardware-reservations": HARDWARE}), params)
     assert [each["id"] for each in found["hardware_reservations"]] == ids
-

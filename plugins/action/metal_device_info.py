@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the module of the same name in a fork of Ansible's worker process. Other modules that do not wait have links to this file."""
+"""Run metal_device_info in a fork of Ansible's worker process."""
 
 from ..plugin_utils.actions.module_process import ModuleAction
 
 
 class ActionModule(ModuleAction):
-    """Runs the module."""
+    """Runs the module of the same name."""

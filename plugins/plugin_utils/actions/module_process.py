@@ -11,8 +11,8 @@ like that of any module: its result is what it prints, its environment, signals 
 Everything else takes the usual way: other versions of ansible-core, other hosts, other users (become), another Python, background tasks,
 and ANSIBLE_KEEP_REMOTE_FILES.
 
-Each module has an action plugin of its own, most of them links to one of two files: a redirect in meta/runtime.yml to one plugin would give
-the module_defaults of that one, and of its action groups, to all of them (tried with ansible-core 2.19).
+Each module has an action plugin of its own, most of them empty: a redirect in meta/runtime.yml to one plugin would give the module_defaults
+of that one, and of its action groups, to all of them (tried with ansible-core 2.19).
 """
 
 from __future__ import annotations

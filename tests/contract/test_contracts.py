@@ -36,6 +36,8 @@ COLLECTION = "equinix_metal.openshift"
 ASK = Path(__file__).with_name("ask.py")
 
 ELSEWHERE = {
+    # It reads an OpenShift cluster, as tests/e2e/test_elsewhere.py has it.
+    "cluster_boot_info": "tests/cluster/test_cluster_boot_info.py",
     # It changes nothing, and its wait is of names that a test sets.
     "dns_wait": "tests/contract/test_zone.py",
     # Each call makes a backup.

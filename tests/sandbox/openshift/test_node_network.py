@@ -62,7 +62,7 @@ async def machine_of(sandbox: Sandbox, folder: Path, **body: Any) -> tuple[dict[
 async def test_an_address_in_a_vlan_needs_a_port_in_that_vlan(sandbox: Sandbox, tmp_path: Path) -> None:
     device, host = await machine_of(sandbox, tmp_path / "machine", tags=TAGS)
     network = await node_network(host, NetworkScript.of(config(sandbox)))
-    assert network == NodeNetwork("127.200.41.21", 1100)
+    assert network == NodeNetwork("127.200.41.21", 1100, subnet="127.200.41.0/24")
     vlans = [
         (await sandbox.api.post(f"{sandbox.project}/virtual-networks", json={"metro": "da", "vxlan": vxlan})).json()
         for vxlan in (1101, 1100)
@@ -88,7 +88,11 @@ async def test_in_layer_2_a_machine_reaches_others_by_the_gateway_of_its_vlan_al
     public = host.address
     script = NetworkScript.of(config(sandbox))
     network = await node_network(host, script)
-    assert (network, host.address, public) == (NodeNetwork(address, 1100, gateway=router), address, host.hardware.address)
+    assert (network, host.address, public) == (
+        NodeNetwork(address, 1100, gateway=router, subnet=f"{block['network']}/{block['cidr']}"),
+        address,
+        host.hardware.address,
+    )
     # In layer 3 still, but the machine does not use its public address any more, and the VLAN leads nowhere yet.
     url = f"{sandbox.metadata_url}/metadata"
     (bond,) = (port for port in device["network_ports"] if port["name"] == "bond0")

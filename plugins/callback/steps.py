@@ -127,6 +127,6 @@ class CallbackModule(Default):  # type: ignore[misc]  # ansible-core has no type
         if result._task.action not in constants._ACTION_DEBUG or "results" in output:
             return
         self._clean_results(output, result._task.action)
-        said = output["msg"] if "msg" in output else self._dump_results(output)
-        for line in said if isinstance(said, list) else [said]:
+        message = output["msg"] if "msg" in output else self._dump_results(output)
+        for line in message if isinstance(message, list) else [message]:
             self._display.display(str(line))

@@ -199,8 +199,8 @@ def resolve(server: str, port: int, names: Sequence[str], timeout: float) -> dic
 
     try:
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            asked = {name: [pool.submit(ask, name, kind) for kind in ("A", "AAAA")] for name in names}
-        return {name: sorted(address for answer in answers for address in answer.result()) for name, answers in asked.items()}
+            answers_by_name = {name: [pool.submit(ask, name, kind) for kind in ("A", "AAAA")] for name in names}
+        return {name: sorted(address for answer in answers for address in answer.result()) for name, answers in answers_by_name.items()}
     except (OSError, dns.exception.DNSException) as problem:
         place = f"{server} port {port}" if server else "the resolver of this computer"
         raise CollectionError(f"Cannot resolve names at {place}: {problem or type(problem).__name__}.") from problem

@@ -98,7 +98,7 @@ class OctoDNSClient:
 
     def _record(self, zone: Any, requested: Mapping[str, Any]) -> Any:
         name = requested["name"].rstrip(".").lower()
-        return next((each for each in zone.records if _name(each.fqdn) == name and each._type == requested["type"]), None)
+        return next((record for record in zone.records if _name(record.fqdn) == name and record._type == requested["type"]), None)
 
     def _found(self, requested: Mapping[str, Any], sets: Mapping[tuple[str, str], Any]) -> Found:
         name = requested["name"].rstrip(".").lower()
@@ -106,7 +106,7 @@ class OctoDNSClient:
         record = sets.get((name, requested["type"]))
         stored = [] if record is None else getattr(record, "values", None) or [record.value]
         values = normal(
-            {"name": name, "type": requested["type"], "values": [_from_octodns(requested["type"], str(each)) for each in stored]}
+            {"name": name, "type": requested["type"], "values": [_from_octodns(requested["type"], str(value)) for value in stored]}
         )
         return Found(values, str(alias.value) if alias else "")
 
@@ -146,9 +146,9 @@ def _provider_class(service: str) -> Any:
             f"{package.partition('.')[0].replace('_', '-')}."
         ) from problem
     classes = {
-        name: each
-        for name, each in vars(module).items()
-        if inspect.isclass(each) and issubclass(each, BaseProvider) and each is not BaseProvider
+        name: member
+        for name, member in vars(module).items()
+        if inspect.isclass(member) and issubclass(member, BaseProvider) and member is not BaseProvider
     }
     expected = f"{service.replace('-', '').replace('_', '')}provider".lower()
     names = [chosen] if chosen else [name for name in classes if name.lower() == expected] or list(classes)

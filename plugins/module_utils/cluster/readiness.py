@@ -50,7 +50,7 @@ def _subscription(subscription: Object, read: Read) -> Pending | None:
     """
     status = mapping(subscription.get("status"))
     conditions = {name: condition for name, condition in conditions_of(subscription).items() if condition.get("status") == "True"}
-    reports = [f"{name}: {each.get('message') or each.get('reason') or 'no message'}" for name, each in conditions.items()]
+    reports = [f"{name}: {condition.get('message') or condition.get('reason') or 'no message'}" for name, condition in conditions.items()]
     installed = text(status.get("installedCSV"))
     if not installed:
         unresolved = mapping(conditions.get("ResolutionFailed")).get("reason") == "ConstraintsNotSatisfiable"

@@ -238,10 +238,10 @@ def poll_members(client: ClusterClient, params: Mapping[str, Any], result: dict[
         raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster has no resource etcd/cluster of operator.openshift.io"))
     operator = read_operator(resource)
     members = read_members(client, avoid=node)
-    control_plane = [each for each in map(read_node, client.nodes()) if each.control_plane] if node else []
+    control_plane = [peer for peer in map(read_node, client.nodes()) if peer.control_plane] if node else []
     if node and not control_plane:
         raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster lists no control plane node"))
-    unready = [each.name for each in control_plane if not each.ready]
+    unready = [peer.name for peer in control_plane if not peer.ready]
     result.update(
         members=[asdict(member) for member in members],
         quorum_guard=operator.guarded,

@@ -151,16 +151,16 @@ def _missing_additional(registries: Registries, settings: Mapping[str, Any], add
     by_digest = [*(settings.get("sources") or []), *(settings.get("additional_sources") or [])]
     missing: list[Missing] = []
     for has_digest, sources in ((True, by_digest), (False, settings.get("tag_sources") or [])):
-        requested = {name: each for name, each in additional.items() if bool(each.digest) == has_digest}
+        requested = {name: image for name, image in additional.items() if bool(image.digest) == has_digest}
         missing += [replace(image, is_additional=True) for image in _missing(registries, requested, sources)]
     return missing
 
 
 def _missing(registries: Registries, requested: Mapping[str, Image], sources: Sequence[Mapping[str, Any]]) -> list[Missing]:
-    asked = [(name, each, place) for name, each in requested.items() for place in places(each, sources)]
+    requests = [(name, image, place) for name, image in requested.items() for place in places(image, sources)]
     # Clients are created in this thread.
     usable: dict[str, str] = {}
-    for _name, _image, place in asked:
+    for _name, _image, place in requests:
         if place.registry not in usable:
             try:
                 registries.client(place.registry)
@@ -168,9 +168,11 @@ def _missing(registries: Registries, requested: Mapping[str, Image], sources: Se
             except RegistryError as problem:
                 usable[place.registry] = problem.message
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        problems = pool.map(lambda entry: usable[entry[2].registry] or registries.problem(entry[2]), asked)
+        problems = pool.map(lambda entry: usable[entry[2].registry] or registries.problem(entry[2]), requests)
         return [
-            Missing(name, str(each), place.name, problem) for (name, each, place), problem in zip(asked, problems, strict=True) if problem
+            Missing(name, str(image), place.name, problem)
+            for (name, image, place), problem in zip(requests, problems, strict=True)
+            if problem
         ]
 
 

@@ -37,19 +37,19 @@ def ask_capacity(client: MetalClient, servers: Sequence[Mapping[str, Any]], *, o
 
     ``available`` is None when the API does not report it; with ``optional`` also when the API has no capacity endpoint.
     """
-    asked = [{"plan": server["plan"], "metro": server["metro"].lower(), "quantity": server["quantity"]} for server in servers]
-    if not asked:
+    queries = [{"plan": server["plan"], "metro": server["metro"].lower(), "quantity": server["quantity"]} for server in servers]
+    if not queries:
         return []
     try:
-        answer = client.ask("capacity/metros", {"servers": asked}, doing="check capacity")
+        answer = client.ask("capacity/metros", {"servers": queries}, doing="check capacity")
     except MetalError as error:
         if optional and (isinstance(error, NotFoundError) or error.status in (403, 501)):
-            return [{**server, "available": None} for server in asked]
+            return [{**server, "available": None} for server in queries]
         raise
     # Quantities come back as numbers or as text (vendor's OpenAPI text says text, clients saw numbers).
     known = {_question(server): server.get("available") for server in mappings(answer.get("servers"))}
     answers = []
-    for server in asked:
+    for server in queries:
         available = known.get(_question(server))
         answers.append({**server, "available": available if isinstance(available, bool) else None})
     return answers

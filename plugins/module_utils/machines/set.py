@@ -282,8 +282,8 @@ class DeviceSet:
         beyond = staying[self._params["replace_at_once"] :]
         pools = self._pools([member for member in ordering if member not in beyond])
         quorum = self._params["quorum"]
-        asked = queries(pools, every=quorum is not None)
-        capacity = capacity_of(answers := ask_capacity(self._client, asked, optional=True))
+        capacity_queries = queries(pools, every=quorum is not None)
+        capacity = capacity_of(answers := ask_capacity(self._client, capacity_queries, optional=True))
         chosen, problems = assign(pools, capacity)
         if problems and quorum is None:
             # With every number, the error says how many are available.
@@ -324,9 +324,9 @@ class DeviceSet:
         if not movable:
             return []
         pools = self._pools(movable)
-        asked = queries(pools, every=True)
+        capacity_queries = queries(pools, every=True)
         try:
-            chosen = fill(pools, capacity_of(ask_capacity(self._client, asked, optional=True)))
+            chosen = fill(pools, capacity_of(ask_capacity(self._client, capacity_queries, optional=True)))
         except CollectionError as error:
             self.notes.append(f"Cannot find another place for {len(movable)} devices: {error}")
             return []

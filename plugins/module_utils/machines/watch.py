@@ -108,11 +108,11 @@ class MachineWatch:
         gone = [hostname for hostname in machines if hostname not in devices]
         self.lost = {hostname: f"{hostname} is not there any more: run again to order another" for hostname in gone}
         before, self._texts = self._texts, {hostname: f"machine {hostname} is not there any more" for hostname in gone}
-        asked = self._whose_turn([hostname for hostname in devices if hostname not in joined])
+        turn = self._whose_turn([hostname for hostname in devices if hostname not in joined])
         stopped: dict[str, str] = {}
         for hostname, device in devices.items():
             identity = str(device["id"])
-            if hostname in asked or device.get("state") == "failed":
+            if hostname in turn or device.get("state") == "failed":
                 event = last_event(self._client.read_list(f"devices/{identity}/events", "events", doing=f"see how far {hostname} is"))
                 self._texts[hostname] = progress_of(device, event)
                 reason = failure_of(device, event)

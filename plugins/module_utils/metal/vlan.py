@@ -127,7 +127,7 @@ def find_vlans(client: MetalClient, params: Mapping[str, Any]) -> dict[str, Any]
     )
     filters = {"id": params["ids"], "vxlan": params["vxlans"], **{name: params[name] for name in ("metro", "tags", "description")}}
     kept = [result for result in map(Vlan.result, listed) if matches(result, filters)]
-    return {"virtual_networks": sorted(kept, key=lambda each: (str(each["metro"]), each["vxlan"] or 0))}
+    return {"virtual_networks": sorted(kept, key=lambda network: (str(network["metro"]), network["vxlan"] or 0))}
 
 
 def _users(network: Mapping[str, Any]) -> list[str]:

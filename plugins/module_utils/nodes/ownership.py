@@ -209,8 +209,8 @@ class Ownership:
         self._unsure.clear()
 
     def _devices(self, tags: list[str]) -> list[dict[str, Any]]:
-        asked = {"project_id": self._params["project_id"], "tags": tags, "ids": None, "hostnames": None, "states": None}
-        devices: list[dict[str, Any]] = find_devices(self._metal, asked)["devices"]
+        filters = {"project_id": self._params["project_id"], "tags": tags, "ids": None, "hostnames": None, "states": None}
+        devices: list[dict[str, Any]] = find_devices(self._metal, filters)["devices"]
         return devices
 
     def carry_out(self, wait_for: Callable[..., None], result: dict[str, Any]) -> None:

@@ -105,8 +105,8 @@ def _named_but_desired(names: Collection[str], masters: Mapping[str, Machine], w
             pool = str(machine.get("pool") or DEFAULT_POOL)
             staying = [
                 other.removesuffix(end)
-                for other, each in workers.items()
-                if (each.get("pool") or DEFAULT_POOL) == pool and other.removesuffix(end) not in names
+                for other, worker in workers.items()
+                if (worker.get("pool") or DEFAULT_POOL) == pool and other.removesuffix(end) not in names
             ]
             problems.append(
                 f"openshift_remove names {name}, which is in the inventory, so that the next run would create it again. Remove the host "

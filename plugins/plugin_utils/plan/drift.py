@@ -61,8 +61,8 @@ def changed_devices(phase: str, group: str, desired: Desired, world: World) -> l
         changes = {key: value for key, value in after.items() if key not in PLACES or not order.get("placement")}
         if changes:
             before = {key: current.get(key) for key in changes}
-            said = ", ".join(_change(key, before[key], value) for key, value in sorted(changes.items()))
-            steps.append(Step(phase, "change", "device", name, SET, detail=said, before=before, after=changes))
+            detail = ", ".join(_change(key, before[key], value) for key, value in sorted(changes.items()))
+            steps.append(Step(phase, "change", "device", name, SET, detail=detail, before=before, after=changes))
     return steps
 
 
@@ -78,11 +78,11 @@ def changed_records(phase: str, desired: Desired, world: World) -> list[Step]:
     if not (world.records and world.knows_devices and world.knows_nodes):
         return []
     every = cluster_dns_records(world.devices, desired.cluster, bootstrap_complete=True, nodes=world.nodes, **desired.records)
-    asked = [{**record, "type": ADDRESSES} for record in every if record["name"] in world.records]
-    current = {key: record_set for name, each in world.records.items() for key, record_set in _record_sets(name, each)}
+    readable = [{**record, "type": ADDRESSES} for record in every if record["name"] in world.records]
+    current = {key: record_set for name, sets in world.records.items() for key, record_set in _record_sets(name, sets)}
     addresses = {str(entry["address"]) for device in world.devices for entry in device.get("ip_addresses") or ()}
-    changes = planned(expanded(asked), current, desired.owner, adoptable=addresses, takes_foreign=True).changes
-    names = {ownership_name(record["name"]): record["name"] for record in asked}
+    changes = planned(expanded(readable), current, desired.owner, adoptable=addresses, takes_foreign=True).changes
+    names = {ownership_name(record["name"]): record["name"] for record in readable}
     by_name: dict[str, tuple[list[str], list[str]]] = {}
     for change in changes:
         before, after = by_name.setdefault(names.get(change["name"], change["name"]), ([], []))
@@ -105,9 +105,9 @@ def _record_sets(name: str, reading: Mapping[str, Any]) -> Iterable[tuple[tuple[
 def _record(phase: str, name: str, before: Sequence[str], after: Sequence[str], cluster: str) -> Step:
     verb: Verb = "change" if before and after else "create" if after else "remove" if before else "change"
     text = " ".join(after) if after else " ".join(before)
-    said = f"{' '.join(before)} -> {text}" if before and after else text or "its ownership record"
+    detail = f"{' '.join(before)} -> {text}" if before and after else text or "its ownership record"
     return Step(
-        phase, verb, "records", f"record {name.removesuffix(f'.{cluster}')}", "", detail=said, before=list(before), after=list(after)
+        phase, verb, "records", f"record {name.removesuffix(f'.{cluster}')}", "", detail=detail, before=list(before), after=list(after)
     )
 
 

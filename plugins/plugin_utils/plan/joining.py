@@ -61,12 +61,12 @@ def settings(phase: str, desired: Desired, world: World) -> list[Step]:
             "change",
             "node",
             name,
-            "" if said == [RECORDED] else "set in the inventory",
-            detail=", ".join(said),
+            "" if details == [RECORDED] else "set in the inventory",
+            detail=", ".join(details),
             before=_before(by_name.get(name, {})),
         )
-        for name, said in sorted(texts.items())
-        if said
+        for name, details in sorted(texts.items())
+        if details
     ]
 
 

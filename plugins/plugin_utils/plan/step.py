@@ -136,9 +136,9 @@ class Plan:
 
     def _heading(self) -> str:
         counts = Counter(step.verb for step in self.steps)
-        said = ", ".join(f"{counts[verb]} {words}" for verb, words in COUNTED.items() if counts[verb])
+        counted = ", ".join(f"{counts[verb]} {words}" for verb, words in COUNTED.items() if counts[verb])
         nothing = "nothing is known to do" if self.unknown else "nothing to do"
-        text = f"{self.cluster}, {self.playbook}: {said or ('nothing to create or change' if self.steps else nothing)}"
+        text = f"{self.cluster}, {self.playbook}: {counted or ('nothing to create or change' if self.steps else nothing)}"
         after = self._price_afterwards()
         if self.price_per_hour is None or after is None:
             return f"{text}; the price is not known"

@@ -27,8 +27,8 @@ BIND_RECORDS = 100
 
 def _settings_of(context: Context, provider: str) -> Mapping[str, Any]:
     """Return the dictionary with the settings of a provider, without those that are not set."""
-    given = context.settings.get(f"dns_{provider}")
-    return {name: value for name, value in given.items() if value not in (None, "")} if isinstance(given, Mapping) else {}
+    options = context.settings.get(f"dns_{provider}")
+    return {name: value for name, value in options.items() if value not in (None, "")} if isinstance(options, Mapping) else {}
 
 
 def settings(context: Context) -> Finding:

@@ -87,11 +87,11 @@ def _packet(context: Context) -> Finding:
     if context.is_bootstrapped and not context.machines_to_order:
         return not_checkable("not checked: no machines to order, so none reads userdata")
     reading = context.readings.get("metadata") or {}
-    asked = f"the resolver {reading['resolver']}" if reading.get("resolver") else "the controller's resolver"
+    resolver = f"the resolver {reading['resolver']}" if reading.get("resolver") else "the controller's resolver"
     addresses: list[str] = list(reading.get("addresses") or [])
     if not addresses:
         return failed(
-            f"packet: {asked} has no address of {METADATA_HOST}, so the installed machines would wait for their userdata for ever",
+            f"packet: {resolver} has no address of {METADATA_HOST}, so the installed machines would wait for their userdata for ever",
             NO_VENDOR,
         )
     if problems := reading.get("problems") or {}:
@@ -101,7 +101,7 @@ def _packet(context: Context) -> Finding:
             " wait for their userdata for ever",
             NO_VENDOR,
         )
-    return passed(f"packet: {METADATA_HOST} is {listed(addresses)} by {asked}, with a certificate of a public CA")
+    return passed(f"packet: {METADATA_HOST} is {listed(addresses)} by {resolver}, with a certificate of a public CA")
 
 
 def ports(context: Context) -> Finding:

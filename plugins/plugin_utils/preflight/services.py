@@ -96,8 +96,8 @@ def _empty_disks(context: Context) -> Finding:
     unknown = [plan for plan, count in disks.items() if not count]
     if unknown:
         return not_checkable(f"the Metal API does not report the disks of {listed(unknown)}")
-    each = listed(f"{count} in {plan}" for plan, count in disks.items())
-    return passed(f"{context.text('local_storage')}, disks in each machine: {each}")
+    counts = listed(f"{count} in {plan}" for plan, count in disks.items())
+    return passed(f"{context.text('local_storage')}, disks in each machine: {counts}")
 
 
 def _storage_machines(context: Context, labels: Mapping[str, Any]) -> list[Machine]:

@@ -300,9 +300,9 @@ class Joined:
             if desired is not None and device is None and knows_devices:
                 yield self._without_device("it has neither a device nor a Node")
             elif desired is not None and (device is None or device.get("state") == "active"):
-                asked = "its CSR is pending" if self.is_asking else "it has filed no CSR"
+                csr = "its CSR is pending" if self.is_asking else "it has filed no CSR"
                 yield self._finding(
-                    f"it has not joined: no Node, and {asked}", "run playbooks/approve.yml, or install.yml if it never ran to its end"
+                    f"it has not joined: no Node, and {csr}", "run playbooks/approve.yml, or install.yml if it never ran to its end"
                 )
             return
         if knows_devices and device is None:

@@ -27,7 +27,7 @@ def pending(
     ``nodes``: those of the cluster. A worker has the name of its Node, whatever host name its device has. ``timeout`` is the time until the
     last deletion, ``grace_period`` the time until the first one.
     """
-    found: list[dict[str, Any]] = []
+    due: list[dict[str, Any]] = []
     now = now or datetime.now(UTC)
     for device in devices_by_role(named_by_nodes(devices, nodes))["workers"]:
         end = time_of(device.get("termination_time"))
@@ -36,16 +36,16 @@ def pending(
         left = int((end - now).total_seconds())
         if left <= int(within):
             eviction = {"hostname": str(device["hostname"]), "termination_time": str(device["termination_time"])}
-            found.append({**eviction, "seconds": max(left, 0)})
-    found.sort(key=lambda eviction: (eviction["seconds"], eviction["hostname"]))
-    times = [max(eviction["seconds"] - MARGIN, 1) for eviction in found]
+            due.append({**eviction, "seconds": max(left, 0)})
+    due.sort(key=lambda eviction: (eviction["seconds"], eviction["hostname"]))
+    times = [max(eviction["seconds"] - MARGIN, 1) for eviction in due]
     return {
-        "evictions": found,
-        "nodes": [eviction["hostname"] for eviction in found],
+        "evictions": due,
+        "nodes": [eviction["hostname"] for eviction in due],
         "timeout": max(times, default=0),
         "grace_period": min(times, default=0),
         "lines": [
             f"{eviction['hostname']}: the Metal API deletes its device at {eviction['termination_time']}, in {eviction['seconds']} s"
-            for eviction in found
+            for eviction in due
         ],
     }

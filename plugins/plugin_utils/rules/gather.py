@@ -63,19 +63,19 @@ def secrets(variables: Data, further: Iterable[Any]) -> list[Any]:
     These are secrets of variables and of the environment, the passwords in URLs of proxies, and ``further`` ones. ``variables``: values by
     name.
     """
-    found: list[Any] = [variables.get(name) for name in SECRET_VARIABLES]
+    values: list[Any] = [variables.get(name) for name in SECRET_VARIABLES]
     with contextlib.suppress(CollectionError):  # the path of a file that cannot be read is no secret
-        found.append(file_text(text(variables.get("openshift_pull_secret")), "openshift_pull_secret"))
-    found += [mapping(variables.get("openshift_dns_route53")).get(name) for name in SECRETS_OF_ROUTE53]
-    found += mapping(mapping(variables.get("openshift_dns_octodns")).get("secrets")).values()
-    found += [os.environ.get(name) for name in SECRETS_OF_ENVIRONMENT]
+        values.append(file_text(text(variables.get("openshift_pull_secret")), "openshift_pull_secret"))
+    values += [mapping(variables.get("openshift_dns_route53")).get(name) for name in SECRETS_OF_ROUTE53]
+    values += mapping(mapping(variables.get("openshift_dns_octodns")).get("secrets")).values()
+    values += [os.environ.get(name) for name in SECRETS_OF_ENVIRONMENT]
     proxies = [
         variables.get("openshift_proxy"),
         mapping(variables.get("openshift_install_config")).get("proxy"),
         os.environ.get("METAL_API_PROXY"),
     ]
-    found += map(unquote, PASSWORD_OF_URL.findall(json.dumps(proxies, default=str)))
-    return [each for each in (*found, *further) if each]
+    values += map(unquote, PASSWORD_OF_URL.findall(json.dumps(proxies, default=str)))
+    return [value for value in (*values, *further) if value]
 
 
 def failure_contents(collected: Data) -> dict[str, Any]:

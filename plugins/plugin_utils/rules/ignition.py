@@ -50,9 +50,9 @@ TLS = "/opt/openshift/tls/"
 """Where openshift-install writes the certificates that it issues."""
 
 
-def mirror_url(given: str, distribution: str) -> str:
-    """Return the URL of the mirror: the given one, else the public one of the distribution."""
-    return str(given or MIRRORS.get(str(distribution), MIRRORS["ocp"]))
+def mirror_url(url: str, distribution: str) -> str:
+    """Return the URL of the mirror: ``url``, else the public one of the distribution."""
+    return str(url or MIRRORS.get(str(distribution), MIRRORS["ocp"]))
 
 
 def boot_images(output: Any) -> dict[str, Any]:

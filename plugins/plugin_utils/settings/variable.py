@@ -55,7 +55,7 @@ class Variable:
     @property
     def is_secret(self) -> bool:
         """Whether its value, or that of one of its keys, is a secret."""
-        return bool(self.no_log) or any(each.is_secret for each in self.suboptions)
+        return bool(self.no_log) or any(option.is_secret for option in self.suboptions)
 
     def spec(self) -> dict[str, Any]:
         """Return its type and choices as an argument spec, an empty one if the filter ``machines`` alone checks its value."""
@@ -69,7 +69,7 @@ class Variable:
         if self.no_log is not None:
             spec["no_log"] = self.no_log
         if self.suboptions:
-            spec["options"] = {each.name: each.spec() for each in self.suboptions}
+            spec["options"] = {option.name: option.spec() for option in self.suboptions}
         return spec
 
 

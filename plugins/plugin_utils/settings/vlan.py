@@ -43,7 +43,7 @@ def cluster_gateway(gateways: Iterable[Mapping[str, Any]], gateway_id: str) -> M
     kind = gateway_kind(gateway_id)
     present = sorted(
         (gateway for gateway in gateways if gateway.get("state") != "deleting"),
-        key=lambda each: (str(each.get("created_at")), str(each.get("id"))),
+        key=lambda gateway: (str(gateway.get("created_at")), str(gateway.get("id"))),
     )
     if kind == "id":
         return next((gateway for gateway in present if gateway.get("id") == gateway_id), None)

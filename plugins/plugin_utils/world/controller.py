@@ -72,8 +72,8 @@ def read_python(setting: str) -> dict[str, Any]:
         done = subprocess.run([interpreter, "-c", _FIND, *LIBRARIES], capture_output=True, text=True, timeout=60, check=True)
         return {"interpreter": interpreter, "missing": [name for name, missing in json.loads(done.stdout).items() if missing]}
     except (OSError, subprocess.SubprocessError, ValueError) as problem:
-        said = str(getattr(problem, "stderr", None) or problem).strip().splitlines()
-        return {"interpreter": interpreter, "msg": said[0] if said else type(problem).__name__}
+        lines = str(getattr(problem, "stderr", None) or problem).strip().splitlines()
+        return {"interpreter": interpreter, "msg": lines[0] if lines else type(problem).__name__}
 
 
 def read_manifests(paths: Any) -> dict[str, Any]:

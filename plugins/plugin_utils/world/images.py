@@ -34,7 +34,7 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     config = context.install_config
     if not config:
         return {}
-    asked = {
+    options = {
         "sources": mappings(config.get("imageDigestSources")),
         "pull_secret": config.get("pullSecret"),
         "trust_bundle": config.get("additionalTrustBundle"),
@@ -43,26 +43,26 @@ def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
         "retries": 1,
         "delay": 1.0,
     }
-    return {**_release_image(context, asked), **_catalogs(settings.get("manifests") or [], asked)}
+    return {**_release_image(context, options), **_catalogs(settings.get("manifests") or [], options)}
 
 
-def _release_image(context: Context, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _release_image(context: Context, options: Mapping[str, Any]) -> dict[str, Any]:
     if context.settings.get("installer") or not context.settings.get("image_digest_sources"):
         return {}
     try:
         url = f"{replace(context.mirror, computer=platform.machine()).clients(context.text('version'))}/release.txt"
-        match = _PULL_FROM.search(reading.get(url, asked["timeout"]).decode("utf-8", "replace"))
+        match = _PULL_FROM.search(reading.get(url, options["timeout"]).decode("utf-8", "replace"))
         if match is None:
             return {"release_image": {"msg": f"{url} names no image"}}
-        if not is_mirrored(image(match[1]).name, asked["sources"]):
+        if not is_mirrored(image(match[1]).name, options["sources"]):
             return {}
-        checked = release_images.check({**asked, "image": match[1]}, with_components=False)
+        checked = release_images.check({**options, "image": match[1]}, with_components=False)
         return {"release_image": {"image": match[1], "messages": checked["messages"]}}
     except CollectionError as problem:
         return {"release_image": {"msg": problem.message}}
 
 
-def _catalogs(paths: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _catalogs(paths: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         catalogs = manifest_images(user_manifests(paths))
     except CollectionError:
@@ -75,7 +75,7 @@ def _catalogs(paths: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
     try:
         # A malformed pull secret is an error of other checks, unless a registry has to be asked.
-        messages = release_images.missing_images({**asked, **additional}) if catalogs["images"] else []
+        messages = release_images.missing_images({**options, **additional}) if catalogs["images"] else []
         return {"catalogs": {"names": catalogs["catalogs"], "messages": messages}}
     except CollectionError as problem:
         return {"catalogs": {"names": catalogs["catalogs"], "msg": problem.message}}

@@ -255,8 +255,8 @@ class MetalModule(ModuleFrame):
             self.waiter.until_nothing_pending(step, f"Creation or change of {title}")
             return
         texts = step()
-        if lifecycle.found is None or lifecycle.changes:
-            attempted = "replace" if lifecycle.found is None else f"change {', '.join(sorted(lifecycle.changes))} of"
+        if lifecycle.current is None or lifecycle.changes:
+            attempted = "replace" if lifecycle.current is None else f"change {', '.join(sorted(lifecycle.changes))} of"
             raise CollectionError(f"Cannot {attempted} {title} now: {'; '.join(texts)}. Use wait=true")
         if lifecycle.duplicate is not None:
             self.warn(
@@ -279,7 +279,7 @@ class MetalModule(ModuleFrame):
 
     def _report(self, lifecycle: Lifecycle, *, absent: bool) -> None:
         """Put the object and what was done so far into the result, which an error returns as well."""
-        current = lifecycle.found or lifecycle.old
+        current = lifecycle.current or lifecycle.old
         if current is None and not lifecycle.acted and not absent:
             return
         self.result.update(changed=lifecycle.acted, diff=shown(*lifecycle.diff(), lifecycle.resource.title))

@@ -121,16 +121,16 @@ class Member(Lifecycle):
     def renew(self) -> None:
         """Plan the replacement of its failed device. Raises CollectionError when that cannot be deleted."""
         reason = self.error
-        if self.found is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
-            self.resource.check_deletion(self.found)
-            self.old = self.found
+        if self.current is not None and not (isinstance(reason, DeviceFailedError) and reason.gone):
+            self.resource.check_deletion(self.current)
+            self.old = self.current
         self.resource.check_creation()
         if self.action in ("none", "updated"):
             self.action = "replaced"
-            self.before = {**self.before, "state": (self.found or {}).get("state")}
-        self.replacements.append({"id": (self.found or {}).get("id"), "reason": str(reason)})
+            self.before = {**self.before, "state": (self.current or {}).get("state")}
+        self.replacements.append({"id": (self.current or {}).get("id"), "reason": str(reason)})
         self.put_at(self.place)
-        self.found, self.error, self.settled, self.changes = None, None, False, {}
+        self.current, self.error, self.settled, self.changes = None, None, False, {}
         self.expect()
         self.texts = [f"{self.key} is not ordered again yet"]
 
@@ -149,15 +149,15 @@ class Member(Lifecycle):
     def status(self) -> str:
         """Return ``ready``, ``failed``, ``differs``, ``missing``, ``under_way``, or ``removed`` for a device to delete."""
         if self.error is not None:
-            state = (self.found or {}).get("state")
+            state = (self.current or {}).get("state")
             failed = isinstance(self.error, DeviceFailedError) or state == "failed"
             return "failed" if failed else "differs" if state in SETTLED else "missing"
-        if self.action == "deleted" or (self.found is None and self.settled):
+        if self.action == "deleted" or (self.current is None and self.settled):
             return "removed"
         return "ready" if self.settled else "under_way"
 
     def result(self) -> dict[str, Any]:
-        current = self.found or {}
+        current = self.current or {}
         return {
             "id": current.get("id"),
             "changed": self.acted,

@@ -265,8 +265,8 @@ class DeviceSet:
                 groups.setdefault(member.alternatives, []).append(member)
         pools = []
         for places, ordered in groups.items():
-            existing = [m for m in self.members if m.alternatives == places and m.found is not None and m not in ordered]
-            metros = Counter(metro_code(member.found or {}) or "" for member in existing)
+            existing = [m for m in self.members if m.alternatives == places and m.current is not None and m not in ordered]
+            metros = Counter(metro_code(member.current or {}) or "" for member in existing)
             pools.append(Pool(places, tuple(member.key for member in ordered), self._params["spread"], metros))
         return pools
 
@@ -383,7 +383,7 @@ class DeviceSet:
         """
 
         def find(member: Member) -> None:
-            device = member.found or {}
+            device = member.current or {}
             path = f"devices/{device['id']}/events"
             try:
                 event = last_event(self._client.read_list(path, "events", doing=f"see whether {member.key} stopped in its first boot"))
@@ -393,7 +393,7 @@ class DeviceSet:
                 member.error = DeviceFailedError(stopped_text(member.key, event), {"id": device["id"]})
 
         joined = set(self._params["joined"])
-        devices = [(member, member.found or {}) for member in self.members if member.error is None]
+        devices = [(member, member.current or {}) for member in self.members if member.error is None]
         active = [member for member, device in devices if device.get("state") == "active" and device["id"] not in joined]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(find, active))
@@ -447,7 +447,7 @@ class DeviceSet:
         for member in self.members:
             if member.settled:
                 continue
-            if member.changes or member.found is None or member.held or member.duplicate is not None or not pending_only:
+            if member.changes or member.current is None or member.held or member.duplicate is not None or not pending_only:
                 texts = member.texts or [f"{member.key} is not in its desired state"]
                 member.error = CollectionError(f"{'; '.join(texts)}: {reason}", {"waiting": texts})
                 member.settled = True
@@ -457,7 +457,7 @@ class DeviceSet:
     def results(self) -> dict[str, Any]:
         statuses = {member.key: member.status for member in self.members} if not self._absent else {}
         return {
-            "devices": [device_result(member.found) for member in self.members if member.found is not None],
+            "devices": [device_result(member.current) for member in self.members if member.current is not None],
             "outcomes": {member.key: member.result() for member in self.members},
             "failed_machines": [key for key, status in statuses.items() if status == "failed"],
             "missing_machines": [key for key, status in statuses.items() if status == "missing"],
@@ -469,7 +469,7 @@ class DeviceSet:
         stages = {}
         for member in self.members:
             status = member.status
-            stages[member.key] = "deleted" if status == "removed" else str((member.found or {}).get("state") or status)
+            stages[member.key] = "deleted" if status == "removed" else str((member.current or {}).get("state") or status)
         return stages
 
     def diff(self) -> tuple[dict[str, Any], dict[str, Any]]:

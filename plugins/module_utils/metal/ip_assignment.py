@@ -325,7 +325,7 @@ class IpAssignment(Resource):
         self.delete(current)
         self._off = reference(current.get("assigned_to"))
         try:
-            return create_once(lambda: self._assign(str(self._address), self.params["customdata"]), self._here).found
+            return create_once(lambda: self._assign(str(self._address), self.params["customdata"]), self._here).current
         except CollectionError as error:
             error.acted = True
             error.message += f". The address is unassigned from device {self._off}. Run again to assign it to the other device"

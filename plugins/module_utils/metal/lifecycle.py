@@ -30,7 +30,7 @@ class Lifecycle:
         self.resource = resource
         self.warn = warn
         self._wait = wait
-        self.found: Found | None = None
+        self.current: Found | None = None
         self.old: Found | None = None
         """The object to delete before its replacement is created."""
         self.action = "none"
@@ -76,7 +76,7 @@ class Lifecycle:
         return [f"{self.name} is not created yet"]
 
     def _compare(self, current: Found, on_drift: str) -> list[str]:
-        self.found = current = self.resource.complete(current)
+        self.current = current = self.resource.complete(current)
         self.desired = self.resource.desired()
         comparable = self.resource.comparable(current)
         self.before = self.after = limited(comparable, self.desired)
@@ -98,7 +98,7 @@ class Lifecycle:
 
     def replace(self) -> None:
         """Have the next step delete the object and create another."""
-        self.old, self.found = self.found, None
+        self.old, self.current = self.current, None
         self.expect()
 
     def expect(self) -> None:
@@ -110,18 +110,18 @@ class Lifecycle:
         """Set the results as if the plan was carried out (check mode)."""
         self.acted = self.action != "none"
         if self.action in ("created", "replaced"):
-            self.found = self.resource.predict(None, self.desired)
+            self.current = self.resource.predict(None, self.desired)
         elif self.action == "updated":
-            self.found = self.resource.predict(self.found, self.changes)
+            self.current = self.resource.predict(self.current, self.changes)
 
     def step(self, listing: Mapping[str, Found] | None) -> list[str]:
         """Take the next step, with new objects by id, or (None) with the known state. An object missing in ``listing`` is read."""
-        if self.found is None:
+        if self.current is None:
             return self._create()
         if listing is None:
-            return self._advance(self.found)
+            return self._advance(self.current)
         self.unlisted = False
-        current = listing.get(str(self.found["id"])) or self.resource.refresh(self.found)
+        current = listing.get(str(self.current["id"])) or self.resource.refresh(self.current)
         if self._created is not None:
             current = self._first_created(current, listing)
         return self._advance(current)
@@ -147,15 +147,15 @@ class Lifecycle:
             return error.waiting
         if not created.ordered:
             # Another run has created it since it was searched.
-            return self._advance(self._adopt(created.found))
-        self.found = created.found
+            return self._advance(self._adopt(created.current))
+        self.current = created.current
         self.acted, self.after = True, dict(self.desired)
-        left = differences(self.resource.comparable(created.found), self.desired)
+        left = differences(self.resource.comparable(created.current), self.desired)
         # Attributes that a create does not accept.
         self.changes = {name: value for name, value in left.items() if name in self.resource.after_creation}
         if self.resource.has_rivals:
-            self._created, self.unlisted = str(created.found["id"]), True
-        return self._advance(created.found)
+            self._created, self.unlisted = str(created.current["id"]), True
+        return self._advance(created.current)
 
     def _first_created(self, current: Found, listing: Mapping[str, Found]) -> Found:
         """Return the object to use: the one this run created, or an older one that another run created as the same object.
@@ -180,29 +180,29 @@ class Lifecycle:
         """Return an object that another run created, compared with the desired state: its attributes may differ."""
         self.action = "replaced" if self.deleted else "none"
         self._compare(current, self._on_drift)
-        return self.found or current
+        return self.current or current
 
     def _advance(self, current: Found) -> list[str]:
         """Make the changes, if nothing blocks them."""
-        self.found = current
+        self.current = current
         if self.changes:
             if texts := self.resource.blockers(current, self.changes):
                 return texts
             self._update(current)
-        pending = self.resource.pending(self.found) if self._wait else []
+        pending = self.resource.pending(self.current) if self._wait else []
         if self.unlisted:
             pending = [*pending, f"{self.name} is created and not listed yet"]
         if self.duplicate is not None:
             pending = [*pending, f"{self.duplicate['id']}, a duplicate of {self.name}, is not deleted yet"]
         if not pending or not self._wait:
             # The object as it is, not as it was requested.
-            self.found = self.resource.complete(self.found)
-            self.after = limited(self.resource.comparable(self.found), self.desired)
+            self.current = self.resource.complete(self.current)
+            self.after = limited(self.resource.comparable(self.current), self.desired)
         return pending
 
     def _update(self, current: Found) -> None:
         try:
-            self.found = update_once(self.resource, current, self.changes)
+            self.current = update_once(self.resource, current, self.changes)
         except CollectionError as error:
             if error.acted:
                 self._note_partial_update(current)
@@ -212,17 +212,17 @@ class Lifecycle:
     def _note_partial_update(self, current: Found) -> None:
         self.acted = True
         try:
-            self.found = self.resource.refresh(current)
+            self.current = self.resource.refresh(current)
         except CollectionError as error:
             self.warn(f"The current state of {self.name} is unknown: {error.message}")
         else:
-            self.after = limited(self.resource.comparable(self.found), self.before)
+            self.after = limited(self.resource.comparable(self.current), self.before)
 
     # state=absent
 
     def plan_removal(self, current: Found | None) -> list[str]:
         """Plan the deletion of an object that was just read or listed. Raises CollectionError when it cannot be deleted."""
-        self.found = current
+        self.current = current
         if current is None:
             return []
         if not self.resource.is_deleting(current):
@@ -236,16 +236,16 @@ class Lifecycle:
 
         An object missing in ``listing`` is read: another client may have changed its tags.
         """
-        if self.found is None:
+        if self.current is None:
             return []
         if listing is not None:
-            listed = listing.get(str(self.found["id"]))
-            texts = self.resource.remaining(self.found) if listed is None else self.resource.undeleted(listed)
+            listed = listing.get(str(self.current["id"]))
+            texts = self.resource.remaining(self.current) if listed is None else self.resource.undeleted(listed)
             if not texts or not self.changes:
                 return texts
-            self.found = listed or self.found
+            self.current = listed or self.current
         if self.changes:
-            if texts := self._delete(self.found):
+            if texts := self._delete(self.current):
                 return texts
             self.acted, self.changes = True, {}
         return [f"{self.name} is being deleted"]

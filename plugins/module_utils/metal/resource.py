@@ -273,7 +273,7 @@ def _matches(value: Any, name: str, expected: Any) -> bool:
 class Created(NamedTuple):
     """A created object. ``ordered``: by this call, and not by another run that was found before a further try."""
 
-    found: Found
+    current: Found
     ordered: bool = True
 
 

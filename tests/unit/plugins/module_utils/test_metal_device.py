@@ -167,7 +167,7 @@ def test_of_two_that_are_ordered_at_the_same_moment_the_younger_goes_and_the_old
     client = Ordering()
     lifecycle = ordered(client)
     assert lifecycle.step(listing(listed("new", 30), listed("rival", 25))) == []
-    assert (lifecycle.found or {})["id"] == "rival"
+    assert (lifecycle.current or {})["id"] == "rival"
     assert lifecycle.duplicates == [{"id": "new", "kept": "rival"}]
     assert [(method, path) for method, path, _body in client.writes] == [("POST", "projects/p/devices"), ("DELETE", "devices/new")]
 
@@ -189,14 +189,14 @@ def test_no_device_is_deleted_for_one_that_is_no_older_device_of_its_name(fields
     client = Ordering()
     lifecycle = ordered(client)
     assert lifecycle.step(listing(listed("new", 30), {**listed("rival", 25), **fields})) == []
-    assert (lifecycle.found or {})["id"] == "new"
+    assert (lifecycle.current or {})["id"] == "new"
     assert [method for method, _path, _body in client.writes] == ["POST"]
 
 
 def test_of_the_same_second_both_runs_choose_the_same() -> None:
     lifecycle = ordered(Ordering())
     lifecycle.step(listing(listed("new", 30), listed("a-smaller-id", 30)))
-    assert (lifecycle.found or {})["id"] == "a-smaller-id"
+    assert (lifecycle.current or {})["id"] == "a-smaller-id"
 
 
 def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> None:
@@ -205,5 +205,5 @@ def test_when_the_older_one_fails_first_the_younger_is_used_all_the_same() -> No
     lifecycle = ordered(client)
     assert "new, a duplicate of" in str(lifecycle.step(listing(listed("new", 30, state="provisioning"), listed("rival", 25))))
     assert lifecycle.step(listing(listed("new", 30), listed("rival", 25, state="failed"))) == []
-    assert (lifecycle.found or {})["id"] == "new"
+    assert (lifecycle.current or {})["id"] == "new"
     assert lifecycle.duplicates == []

@@ -174,7 +174,7 @@ def defaults(role: str) -> str:
             raise ValueError(f"{name} has no default")
     if private := _private(role):
         lines.append("# Of the variables that the role reads, no options.")
-        lines += [line for name, variable in private.items() for line in _entry(name, template(variable, role))]
+        lines += [line for name, variable in private.items() for line in _entry(name, _typed(variable) or template(variable, role))]
     return "\n".join(lines) + "\n"
 
 
@@ -190,6 +190,13 @@ def settings() -> list[Variable]:
 
 def setting(variable: Variable) -> str:
     return variable.name.removeprefix("openshift_")
+
+
+def _typed(variable: Variable) -> str:
+    """Return the template of a number or a flag, which no argument spec converts; empty for other variables."""
+    if variable.expression or variable.required or variable.type not in ("int", "float", "bool"):
+        return ""
+    return f"{{{{ {variable.name} | default('') | equinix_metal.openshift.rule('variables.value', '{variable.name}') }}}}"
 
 
 def template(variable: Variable, role: str) -> str:

@@ -50,12 +50,6 @@ EXAMPLES = r"""
     kubeconfig: clusters/demo.metal.test/kubeconfig
     node: master-1.demo.metal.test
     device: 7f4a9c8e-52a6-4f0e-9a3f-0d1f3c7a2b11
-
-- name: Enable the quorum guard when the new member is healthy
-  equinix_metal.openshift.etcd_replacement:
-    kubeconfig: clusters/demo.metal.test/kubeconfig
-    node: master-1.demo.metal.test
-    state: finished
 """
 
 RETURN = r"""

@@ -140,12 +140,6 @@ EXAMPLES = r"""
     on_drift: replace
     replace_at_once: 2
 
-- name: Delete a device of the set
-  equinix_metal.openshift.metal_device_set:
-    ownership_tags: [pool=build]
-    hostnames: [build-2.example.com]
-    state: absent
-
 - name: Delete all devices of the set
   equinix_metal.openshift.metal_device_set:
     ownership_tags: [pool=build]

@@ -11,10 +11,11 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.errors import UnsupportedError
 
 from ...module_utils.base.argspec import ENVIRONMENT, from_environment
+from ...module_utils.base.errors import CollectionError
 from ..settings.removed import OPTIONS_PATTERN, REMOVED
 from ..settings.variables import VARIABLES
 
-__all__ = ["or_environment", "problems", "with_removed_options"]
+__all__ = ["or_environment", "problems", "value", "with_removed_options"]
 
 
 def or_environment(value: Any, option: str) -> Any:
@@ -27,21 +28,31 @@ def with_removed_options(pattern: str) -> list[str]:
     return [str(pattern), OPTIONS_PATTERN]
 
 
-def problems(given: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+def value(text: Any, name: str) -> Any:
+    """Return the value of a variable in its type, since ``-e name=value`` gives a string; its default for an empty one."""
+    if text is None or text == "":
+        return VARIABLES[name].default
+    result = ArgumentSpecValidator({name: VARIABLES[name].spec()}).validate({name: text})
+    if result.error_messages:
+        raise CollectionError("; ".join(result.error_messages))
+    return result.validated_parameters[name]
+
+
+def problems(values: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Return which values are of another type than their variable, and which of all names are gone, each with what to do."""
     return [
-        *variable_errors(given, without_preflight=True),
+        *variable_errors(values, without_preflight=True),
         *(f"{name} is gone: {REMOVED[name]}" for name in sorted(names) if name in REMOVED),
     ]
 
 
-def variable_errors(given: Mapping[str, Any], *, without_preflight: bool = False) -> list[str]:
+def variable_errors(values: Mapping[str, Any], *, without_preflight: bool = False) -> list[str]:
     """Return which variables have a value of another type than theirs, or none of their choices, without the values of secrets.
 
     An empty value counts as not set. ``without_preflight``: also choices that preflight has a check of its own for.
     """
     problems: list[str] = []
-    for name, value in given.items():
+    for name, value in values.items():
         spec = VARIABLES[name].spec() if name in VARIABLES else {}
         if not spec or value is None or value == "":
             continue

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import problems
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import problems, value
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,21 @@ def test_names_that_are_gone_are_refused_with_what_to_do() -> None:
 def test_keys_of_a_dictionary_are_checked_without_their_secrets(name: str, value: Any, expected: str) -> None:
     found = "".join(problems({name: value}, [name]))
     assert (expected in found and bool(found) == bool(expected)) and "pl4nted" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("0", "openshift_stop_min_age", 0),
+        (0, "openshift_stop_min_age", 0),
+        ("", "openshift_stop_min_age", 90000),
+        (None, "openshift_node_firewall", True),
+        ("false", "openshift_node_firewall", False),
+        ("2.5", "openshift_time_scale", 2.5),
+    ],
+)
+def test_a_value_of_the_command_line_has_the_type_of_its_variable(text: object, name: str, expected: object) -> None:
+    converted = value(text, name)
+    assert (converted, type(converted)) == (expected, type(expected))
+    with pytest.raises(CollectionError, match="unable to convert"):
+        value("many", name)

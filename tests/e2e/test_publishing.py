@@ -54,7 +54,7 @@ def test_an_unreachable_publisher_does_not_block_destroy(user: User, tmp_path: P
         assert list((method.workspace / "run").iterdir()) == []
 
 
-def test_the_method_does_not_change_while_machines_boot(user: User, tmp_path: Path) -> None:
+def test_object_storage_is_refused_while_machines_boot_from_the_controller(user: User, tmp_path: Path) -> None:
     """What was ordered has the addresses of one method, and is lost when nothing answers there any more."""
     user.play("install.yml", kill=Moment("provision", 3.0))
     assert (ordered := user.hostnames())

@@ -56,7 +56,7 @@ def test_an_unreachable_publisher_does_not_block_destroy(user: User, tmp_path: P
 
 def test_object_storage_is_refused_while_machines_boot_from_the_controller(user: User, tmp_path: Path) -> None:
     """What was ordered has the addresses of one method, and is lost when nothing answers there any more."""
-    user.play("install.yml", kill=Moment("provision", 3.0))
+    user.play("install.yml", kill=Moment("cluster", 1.0))
     assert (ordered := user.hostnames())
     with object_storage(user.cluster, tmp_path / "workspace") as method:
         choose(user, method)

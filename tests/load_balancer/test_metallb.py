@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
-from rich.console import Console
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
-from sandbox.openshift.binaries import ensure_binaries, go_command
+from sandbox.openshift.binaries import ensure_binaries
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.cluster.olm import DEFINITIONS
+from tests.load_balancer.conftest import build_go_module
 from tests.load_balancer.namespaces import COUNT, ELASTIC, PASSWORD, Network, metadata
 from tests.load_balancer.test_announce import VIA, await_routes, requests
 
@@ -82,19 +81,9 @@ def name_of(number: int) -> str:
 @pytest.fixture(scope="module")
 def metallb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of MetalLB's speaker and controller, built from their Go module, and its source as ``source``."""
-    go = go_command(Console())
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
     folder = tmp_path_factory.mktemp("metallb")
-
-    def run(*command: str, within: Path) -> str:
-        done = subprocess.run([go, *command], cwd=within, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    found = json.loads(run("mod", "download", "-json", MODULE, within=folder))
-    assert found["Sum"] == SUM
-    run("build", "-o", f"{folder}/", "./speaker", "./controller", within=Path(found["Dir"]))
-    (folder / "source").symlink_to(found["Dir"])
+    source = build_go_module(folder, MODULE, SUM, "./speaker", "./controller")
+    (folder / "source").symlink_to(source)
     return folder
 
 

@@ -194,9 +194,11 @@ def setting(variable: Variable) -> str:
 
 def _typed(variable: Variable) -> str:
     """Return the template of a number or a flag, which no argument spec converts; empty for other variables."""
-    if variable.expression or variable.required or variable.type not in ("int", "float", "bool"):
+    types = {"int": int, "float": float, "bool": bool}
+    if variable.expression or variable.required or variable.type not in types:
         return ""
-    return f"{{{{ {variable.name} | default('') | equinix_metal.openshift.rule('variables.value', '{variable.name}') }}}}"
+    default = _jinja(types[variable.type](variable.default))
+    return f"{{{{ {variable.name} | default('') | equinix_metal.openshift.rule('variables.typed', {default}) }}}}"
 
 
 def template(variable: Variable, role: str) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.parameters import DEFAULT_TYPE_VALIDATORS
 from ansible.module_utils.errors import UnsupportedError
 
 from ...module_utils.base.argspec import ENVIRONMENT, from_environment
-from ...module_utils.base.errors import CollectionError
 from ..settings.removed import OPTIONS_PATTERN, REMOVED
 from ..settings.variables import VARIABLES
 
-__all__ = ["or_environment", "problems", "value", "with_removed_options"]
+__all__ = ["or_environment", "problems", "typed", "with_removed_options"]
 
 
 def or_environment(value: Any, option: str) -> Any:
@@ -28,14 +28,12 @@ def with_removed_options(pattern: str) -> list[str]:
     return [str(pattern), OPTIONS_PATTERN]
 
 
-def value(text: Any, name: str) -> Any:
-    """Return the value of a variable in its type, since ``-e name=value`` gives a string; its default for an empty one."""
-    if text is None or text == "":
-        return VARIABLES[name].default
-    result = ArgumentSpecValidator({name: VARIABLES[name].spec()}).validate({name: text})
-    if result.error_messages:
-        raise CollectionError("; ".join(result.error_messages))
-    return result.validated_parameters[name]
+def typed(value: Any, default: bool | float) -> bool | float:
+    """Return the value in the type of its default, since ``-e name=value`` gives a string; the default for an empty one."""
+    if value is None or value == "":
+        return default
+    converted: bool | float = DEFAULT_TYPE_VALIDATORS[type(default).__name__](value)
+    return converted
 
 
 def problems(values: Mapping[str, Any], names: Iterable[str]) -> list[str]:

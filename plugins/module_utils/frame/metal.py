@@ -6,7 +6,7 @@ set of devices, to the desired state. What is done, and when, decides ``metal.li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -95,6 +95,13 @@ def lock_with_client(module: BaseModule, run: Run, *, gate: Gate, patient: bool 
     client = metal_client(module, read_only=read_only, needs_project=False, gate=gate)
     store = LockStore(client, run.locked.project, run.locked.scope)
     return ClusterLock(store, run, timeout=module.params["metal_api_timeout"], patient=patient)
+
+
+def known_state_first(read: Callable[[], Any]) -> Iterator[Any]:
+    """Yield a listing for each step: None for the state just read, so that an idempotent run reads nothing again, then new ones."""
+    yield None
+    while True:
+        yield read()
 
 
 def metal_client(module: BaseModule, *, read_only: bool, needs_project: bool = True, gate: Gate | None = None) -> MetalClient:
@@ -241,14 +248,11 @@ class MetalModule(ModuleFrame):
         return bool(self.params.get("wait", False))
 
     def _converge(self, lifecycle: Lifecycle) -> None:
-        # The object that was just found or created is checked first, so that an idempotent run needs no further request.
-        first = True
+        listings = known_state_first(lifecycle.rivals)
 
         def step() -> list[str]:
-            nonlocal first
-            texts = lifecycle.step(None if first else lifecycle.rivals())
-            first = False
-            return lifecycle.step(lifecycle.rivals()) if lifecycle.unlisted else texts
+            texts = lifecycle.step(next(listings))
+            return lifecycle.step(next(listings)) if lifecycle.unlisted else texts
 
         title = lifecycle.resource.title
         if self._waits:
@@ -381,12 +385,10 @@ class MetalModule(ModuleFrame):
 
     def _act(self, devices: DeviceSet) -> None:
         """Carry out the plan, then wait, with one list of devices for each poll."""
-        first = True
+        listings = known_state_first(devices.list_owned)
 
         def poll() -> list[str]:
-            nonlocal first
-            texts = devices.step(None if first else devices.list_owned())
-            first = False
+            texts = devices.step(next(listings))
             self._report_set(devices)
             return texts
 

@@ -78,7 +78,7 @@ class ElasticRouting:
                 if hops := [(device.id, device.machine_address) for device in devices if device is not None and device.machine_address]:
                     yield address, hops
 
-        yield from ((address, [(lease.device_id, lease.own_address)]) for address, lease in self._announcements.leased())
+        yield from ((address, [hop]) for address, hop in self._announcements.neighbors())
 
     def _announcing(self, reservation: Reservation, address: str) -> list[str]:
         store = self._world.store

@@ -78,8 +78,11 @@ class Machine(Protocol):
     async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""
 
-    async def hold(self, address: str, own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        """Hold the lease of an address, and answer ARP for it, while the machine is healthy and no other one does, until cancelled."""
+    def add_address(self, address: str, own_address: str) -> None:
+        """Configure an address in the subnet of its own address, and answer ARP for it in place of any other machine."""
+
+    def remove_address(self, address: str) -> None:
+        """Remove that address."""
 
     @property
     def addresses(self) -> tuple[str, ...]:

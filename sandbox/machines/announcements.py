@@ -5,28 +5,8 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-RENEW_DEADLINE = 3.0
-LEASE_DURATION = 5.0
-"""Real seconds after the last renewal in which a device has its address, and in which no other device can take it: those of kube-vip."""
-
-
-@dataclass(frozen=True)
-class Lease:
-    """``own_address``: where the device is reached that has the address."""
-
-    device_id: str
-    own_address: str
-    renewed: float
-
-    @property
-    def age(self) -> float:
-        """Real seconds since the last renewal."""
-        return time.monotonic() - self.renewed
 
 
 class Announcements:
@@ -35,7 +15,7 @@ class Announcements:
     def __init__(self) -> None:
         self._configured: defaultdict[str, set[str]] = defaultdict(set)
         self._announced: defaultdict[str, set[str]] = defaultdict(set)
-        self._leases: dict[str, Lease] = {}
+        self._neighbors: dict[str, tuple[str, str]] = {}
 
     def configure(self, device_id: str, address: str) -> None:
         """Note that a device accepts packets to an address."""
@@ -49,18 +29,21 @@ class Announcements:
         """Note that it exports that route no more."""
         self._announced[device_id].discard(address)
 
-    def renew(self, address: str, device_id: str, own_address: str) -> bool:
-        """Renew the lease of an address, or take one that has expired. Return whether the device has it, and so answers ARP for it."""
-        lease = self._leases.get(address)
-        if lease is not None and lease.device_id != device_id and lease.age < LEASE_DURATION:
-            return False
-        self._leases[address] = Lease(device_id, own_address, time.monotonic())
-        self.configure(device_id, address)
-        return True
+    def answer_arp(self, device_id: str, address: str, own_address: str) -> None:
+        """Note that a device accepts packets to an address in its subnet, and answers ARP for it in place of any other device.
 
-    def leased(self) -> Iterator[tuple[str, Lease]]:
-        """Yield each address that a device answers ARP for."""
-        yield from ((address, lease) for address, lease in self._leases.items() if lease.age < RENEW_DEADLINE)
+        ``own_address``: where the device is reached.
+        """
+        self.configure(device_id, address)
+        self._neighbors[address] = device_id, own_address
+
+    def remove(self, device_id: str, address: str) -> None:
+        """Note that a device has removed an address."""
+        self._configured[device_id].discard(address)
+
+    def neighbors(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield each address that a device answers ARP for, with the id and the own address of the device."""
+        yield from ((address, hop) for address, hop in self._neighbors.items() if self.accepts(hop[0], address))
 
     def switch_off(self, device_id: str) -> None:
         """Remove the configured addresses of a device. Its routes remain until they are withdrawn, or their hold time is over."""

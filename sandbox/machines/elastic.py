@@ -1,10 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A program on a machine that announces an address while a service of the machine answers.
+"""A program on a machine that announces an elastic address by BGP while a service of the machine answers.
 
-By BGP an elastic address. The BGP daemon is simulated, since BIRD and GoBGP take no loopback addresses: a machine with a BGP session in its
-metadata can announce. By ARP an address in the machine's subnet: the machine that holds the lease of the address has it.
+The BGP daemon is simulated, since BIRD and GoBGP take no loopback addresses: a machine with a BGP session in its metadata can announce.
 """
 
 from __future__ import annotations
@@ -58,24 +57,6 @@ async def announce(host: Host, address: str, metadata_url: str, is_healthy: Call
         # Nobody withdraws the route of a device without power: the routers' hold time does.
         ending = asyncio.get_running_loop().create_task(asyncio.sleep(HOLD_TIME))
         ending.add_done_callback(lambda _unused: announcements.forget(device))
-
-
-async def hold(host: Host, address: str, own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-    """Renew the lease of the address while the machine is healthy and no other one has it, until cancelled.
-
-    A machine without power holds the lease until it expires, and does not answer.
-    """
-    device, announcements = host.hardware.device_id, host.announcements
-    had = False
-    try:
-        while True:
-            has = await is_healthy() and announcements.renew(address, device, own_address)
-            if has and not had:
-                host.console(f"kube-vip: this node became the leader and has {address}")
-            had = has
-            await asyncio.sleep(_CHECK_INTERVAL)
-    finally:
-        announcements.switch_off(device)
 
 
 async def _has_neighbors(host: Host, metadata_url: str) -> bool:

@@ -164,8 +164,11 @@ class Host:
     async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         await elastic.announce(self, address, metadata_url, is_healthy)
 
-    async def hold(self, address: str, own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        await elastic.hold(self, address, own_address, is_healthy)
+    def add_address(self, address: str, own_address: str) -> None:
+        self.announcements.answer_arp(self.hardware.device_id, address, own_address)
+
+    def remove_address(self, address: str) -> None:
+        self.announcements.remove(self.hardware.device_id, address)
 
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)

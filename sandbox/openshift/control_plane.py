@@ -117,14 +117,14 @@ class ControlPlane:
                 return
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._directory.chmod(0o700)
-            certificate = await asyncio.to_thread(self._prepare)
+            await asyncio.to_thread(self._prepare)
             self._port = _free_port(self._address)
             api: ClusterAPI | None = None
             try:
                 await self._egress.open()
                 await self._etcd.start()
                 await self._apiserver.start()
-                api = await self._until_ready(certificate)
+                api = await self._until_ready()
                 self._write_kubeconfig()
                 await self._controllers.start()
             except BaseException:
@@ -163,11 +163,11 @@ class ControlPlane:
         await self._etcd.stop()
         await self._egress.close()
 
-    async def _until_ready(self, certificate: tuple[Path, Path]) -> ClusterAPI:
+    async def _until_ready(self) -> ClusterAPI:
         deadline = time.monotonic() + _START_LIMIT
         while time.monotonic() < deadline:
             # A client for each try: a start that found its port taken continues at another one.
-            api = self._client(certificate)
+            api = self.client(self._address, self._port)
             try:
                 if await api.ready():
                     return api
@@ -179,18 +179,19 @@ class ControlPlane:
         slow = self._apiserver if self._etcd.pid else self._etcd
         raise ControlPlaneError(f"the API is not ready after {_START_LIMIT:.0f} s; {slow.name} says: {slow.last_words()}")
 
-    def _client(self, certificate: tuple[Path, Path]) -> ClusterAPI:
+    def client(self, address: str, port: int) -> ClusterAPI:
+        """Return an administrator's client of the API server at this address."""
         return ClusterAPI(
-            f"https://{self._address}:{self._port}",
+            f"https://{address}:{port}",
             server_name=f"api-int.{self._assets.domain}",
             ca_pem=self._assets.certificate("kube-apiserver-lb-signer"),
-            cert=certificate,
+            cert=(self._pki / "internal-admin.crt", self._pki / "internal-admin.key"),
         )
 
     # --- keys and files ---------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> tuple[Path, Path]:
-        """Write all keys and files that the processes read; return the administrator's certificate and key files."""
+    def _prepare(self) -> None:
+        """Write all keys and files that the processes read, and the administrator's certificate."""
         own = pki.KeyPair.read(self._pki / "internal-signer")
         if own is None:
             own = pki.self_signed_ca("sandbox-internal-signer", _INTERNAL_LIFETIME)
@@ -214,7 +215,6 @@ class ControlPlane:
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
         pki.write_file(self._pki / "tokens.csv", line.encode())
         self._refresh()
-        return self._pki / "internal-admin.crt", self._pki / "internal-admin.key"
 
     def _refresh(self) -> None:
         """Write serving certificates, signer of node certificates and client CAs, with successors for those near their end.

@@ -251,8 +251,6 @@ class NodeSystem:
             group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
             group.create_task(self._control_plane(ready))
             group.create_task(self._router())
-            if self._announced:
-                group.create_task(kube_vip.run(machine, self._announced, self._files, self._network))
 
     async def _router(self) -> None:
         """Serve as a router while a router pod runs on this node."""
@@ -301,6 +299,9 @@ class NodeSystem:
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
             cluster.networks[machine.hardware.device_id] = machine.http
             try:
+                if self._announced:
+                    async with cluster.control_plane.client(machine.address, API_PORT) as api:
+                        await kube_vip.run(machine, self._announced, self._files, self._network, api)
                 await asyncio.Event().wait()
             finally:
                 cluster.networks.pop(machine.hardware.device_id, None)

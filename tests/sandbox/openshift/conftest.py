@@ -107,8 +107,11 @@ class PretendedMachine:
         """Note whether the machine is healthy, once: what an announcement leads to is the data centre's part."""
         self.announced[address] = await is_healthy()
 
-    async def hold(self, address: str, _own_address: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        self.announced[address] = await is_healthy()
+    def add_address(self, address: str, _own_address: str) -> None:
+        self.announced[address] = True
+
+    def remove_address(self, address: str) -> None:
+        self.announced[address] = False
 
     async def resolve(self, name: str) -> list[str]:
         return list(self._names.get(name, []))

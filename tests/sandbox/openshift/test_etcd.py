@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import os
 import shutil
 import socket
@@ -21,8 +22,10 @@ import pytest_asyncio
 import websocket
 import yaml
 
+from sandbox.openshift import kube_vip
 from sandbox.openshift.api import NODES
 from sandbox.openshift.etcd import Etcd, EtcdMember, MembershipError
+from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.resources import CLUSTER_OPERATORS, ETCD, ETCD_PODS, ETCD_SECRETS, condition_of, is_ready
 from tests.contract.environment import run
 
@@ -34,6 +37,7 @@ ordered = pytest.mark.asyncio(loop_scope="session")
 Eventually = Callable[..., Awaitable[Any]]
 Module = Callable[..., Awaitable[dict[str, Any]]]
 LOST = "master-1.demo.metal.test"
+ANNOUNCED = "192.0.2.5"
 
 
 # --- the rules of etcd -------------------------------------------------------------------------------------------------------------
@@ -163,6 +167,43 @@ async def test_a_backup_is_made_on_another_machine(lab: Lab, module: Module) -> 
     nowhere = await module("etcd_backup", not_on=[*others, "master-2.demo.metal.test"])
     assert nowhere["failed"]
     assert "no control plane node besides" in nowhere["msg"]
+
+
+@ordered
+async def test_an_address_needs_a_lease_that_the_cluster_renews(lab: Lab, eventually: Eventually) -> None:
+    """kube-vip by ARP. A node without power keeps the lease for its duration; without a quorum no node has the address."""
+    network, names = NodeNetwork("192.0.2.10", subnet="192.0.2.0/24"), ("master-0", "master-1")
+
+    async def lease() -> tuple[str, int]:
+        spec = (await lab.cluster.api.get(f"{kube_vip.LEASES}/{kube_vip.LEASE}") or {})["spec"]
+        return spec["holderIdentity"], spec["leaseTransitions"]
+
+    async def until_at(*expected: str, within: float) -> None:
+        async def at() -> bool:
+            return [name for name in names if lab.machines[name].announced.get(ANNOUNCED)] == list(expected)
+
+        await eventually(at, within=within, what=f"the address at {expected}")
+
+    async with contextlib.AsyncExitStack() as stack, asyncio.TaskGroup() as nodes:
+
+        async def start(name: str) -> asyncio.Task[None]:
+            machine = lab.machines[name]
+            api = await stack.enter_async_context(lab.cluster.control_plane.client(machine.address, 6443))
+            return nodes.create_task(kube_vip.run(machine, ANNOUNCED, {}, network, api))
+
+        first = await start("master-0")
+        await until_at("master-0", within=10)
+        second = await start("master-1")
+        await asyncio.sleep(kube_vip.LONGEST_RETRY)
+        assert await lease() == ("master-0.demo.metal.test", 0)
+        first.cancel()
+        await until_at("master-1", within=kube_vip.LEASE_DURATION + 2 * kube_vip.LONGEST_RETRY + 5)
+        assert await lease() == (LOST, 1)
+        lab.cluster.control_plane.set_quorum(present=False)
+        await until_at(within=kube_vip.RETRY_PERIOD + kube_vip.RENEW_DEADLINE + 5)
+        lab.cluster.control_plane.set_quorum(present=True)
+        await until_at("master-1", within=20)
+        second.cancel()
 
 
 @ordered

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
@@ -22,6 +22,7 @@ from metal_api.core.machines import Hardware
 from metal_api.listener import Listener
 from sandbox.clock import Clock
 from sandbox.openshift import kube_vip, pki
+from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import files_of
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.tls import server_context
@@ -32,8 +33,8 @@ from .conftest import PretendedMachine
 ADDRESS = "127.66.9.200"
 BGP = {kube_vip.BOND_SETTINGS: b"", kube_vip.SETTINGS: b'METADATA_URL="https://metadata.test/metadata"'}
 BOND = NodeNetwork("127.66.9.201")
-VLAN = NodeNetwork("127.66.9.210", vlan=1000, subnet="127.66.9.192/27")
-"""The pretended machine is in no VLAN."""
+VLAN = NodeNetwork("127.66.9.210", vlan=1000, subnet="127.66.9.0/25")
+"""Its subnet does not have the address."""
 FILES = REPOSITORY / "roles/ignition/files"
 """Of the collection."""
 
@@ -78,19 +79,9 @@ async def readyz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok", request.app.state.status)
 
 
-@pytest.mark.parametrize(
-    ("files", "network", "status", "ready"),
-    [
-        (BGP, BOND, 200, True),
-        (BGP, BOND, 500, False),
-        (BGP, BOND, None, False),
-        ({}, replace(VLAN, vlan=None), 200, True),
-        ({}, replace(VLAN, vlan=None), 500, False),
-        ({}, VLAN, 200, False),
-    ],
-)
-async def test_the_address_is_announced_while_the_api_server_of_the_node_is_ready(
-    machine: PretendedMachine, files: dict[str, bytes], network: NodeNetwork, status: int | None, ready: bool
+@pytest.mark.parametrize(("status", "ready"), [(200, True), (500, False), (None, False)])
+async def test_the_address_is_announced_by_bgp_while_the_api_server_of_the_node_is_ready(
+    machine: PretendedMachine, status: int | None, ready: bool
 ) -> None:
     listener = None
     if status is not None:
@@ -100,7 +91,7 @@ async def test_the_address_is_announced_while_the_api_server_of_the_node_is_read
         pair = pki.self_signed_ca("api", timedelta(hours=1))
         await listener.open(machine.hardware.address, 6443, server_context(pair))
     try:
-        await kube_vip.run(machine, ADDRESS, files, network)
+        await kube_vip.run(machine, ADDRESS, BGP, BOND, Mock(ClusterAPI))
     finally:
         if listener is not None:
             await listener.close()
@@ -112,13 +103,13 @@ async def test_the_address_is_announced_while_the_api_server_of_the_node_is_read
     [
         ({kube_vip.SETTINGS: BGP[kube_vip.SETTINGS]}, BOND, "no route to the BGP neighbors"),
         ({}, BOND, f"no interface of this node has a subnet with {ADDRESS}"),
-        ({}, replace(VLAN, subnet="127.66.9.0/25"), f"no interface of this node has a subnet with {ADDRESS}"),
+        ({}, VLAN, f"no interface of this node has a subnet with {ADDRESS}"),
     ],
 )
 async def test_a_node_whose_network_cannot_carry_the_address_announces_nothing(
     machine: PretendedMachine, files: dict[str, bytes], network: NodeNetwork, reason: str
 ) -> None:
-    running = asyncio.create_task(kube_vip.run(machine, ADDRESS, files, network))
+    running = asyncio.create_task(kube_vip.run(machine, ADDRESS, files, network, Mock(ClusterAPI)))
     while not machine.lines:  # noqa: ASYNC110 - what a machine writes on its console is a list
         await asyncio.sleep(0)
     assert reason in machine.lines[0]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from metal_api.core.machines import Hardware
 from metal_api.listener import Listener
 from sandbox.clock import Clock
+from sandbox.machines.elastic import HOLD_TIME
 from sandbox.openshift import kube_vip, pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import files_of
@@ -58,6 +60,18 @@ def test_a_node_without_a_part_of_it_announces_nothing(config: dict[str, Any]) -
     for path in ("/etc/kube-vip.conf", "/usr/local/bin/kube-vip"):
         assert not kube_vip.announced_address(config, {name: content for name, content in files.items() if name != path})
     assert not kube_vip.announced_address({}, files)
+
+
+def test_the_times_are_those_that_the_script_sets() -> None:
+    settings = dict(re.findall(r'\b(vip_\w+|bgp_hold_time): "(\d+|plndr\S+)"', (FILES / "kube-vip.sh").read_text()))
+    assert settings.pop("vip_subnet") == "32"
+    assert settings == {
+        "vip_leasename": kube_vip.LEASE,
+        "vip_leaseduration": f"{kube_vip.LEASE_DURATION}",
+        "vip_renewdeadline": f"{kube_vip.RENEW_DEADLINE}",
+        "vip_retryperiod": f"{kube_vip.RETRY_PERIOD}",
+        "bgp_hold_time": f"{HOLD_TIME:g}",
+    }
 
 
 @pytest.fixture

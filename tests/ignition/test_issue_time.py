@@ -25,7 +25,8 @@ def test_valid_ignition_files_are_reused(role: Role) -> None:
 def test_a_cluster_name_with_a_path_is_refused_before_any_change(role: Role, name: str) -> None:
     for tasks_from in ("main", "project"):
         result = role.refused(tasks_from=tasks_from, openshift_cluster_name=name)
-        assert f"'{name}.metal.test' is not the name of a cluster" in result
+        assert f"{name}.metal.test" in result
+        assert "is not the name of a cluster" in result
 
 
 def test_ignition_files_stay_bound_to_their_project(role: Role) -> None:

@@ -15,6 +15,7 @@ Kind = Literal["read", "ask", "follow", "run", "remove", "create", "change", "de
 Meeting = tuple[Kind, str]
 """Which requests meet the fault, in which step of a lifecycle."""
 Service = Literal["metal", "cluster"]
+Group = Literal["lost", "busy", "other"]
 
 TIMEOUT = 0.6
 """Timeout of a call in seconds, for faults in which the server does not answer in time."""
@@ -61,12 +62,13 @@ class Verdicts:
 class Fault:
     """One fault.
 
-    ``group``: its class. ``met``: the fault as the body of the sandbox's control API. ``metal``, ``cluster``: the verdicts, or the reason
-    why there is no such case. ``second``: the second request of a call meets it, if there is one.
+    ``group``: "lost" (the answer does not arrive whole or in time), "busy" (429 or 5xx) or "other". ``met``: the fault as the body of the
+    sandbox's control API. ``metal``, ``cluster``: the verdicts, or the reason why there is no such case. ``second``: the second request
+    of a call meets it, if there is one.
     """
 
     name: str
-    group: str
+    group: Group
     title: str
     met: Mapping[str, Any]
     metal: Verdicts | str
@@ -106,79 +108,77 @@ KUBERNETES = "no Kubernetes object that the modules read has this field"
 METAL = "no object of the Metal API has this field"
 
 FAULTS = [
-    Fault("401", "refused", "401, the token is not accepted", _status(401, "Invalid authentication token"), REFUSED, FOLLOWED),
+    Fault("401", "other", "401, the token is not accepted", _status(401, "Invalid authentication token"), REFUSED, FOLLOWED),
     Fault(
-        "403", "refused", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
+        "403", "other", "403, this is not allowed", _status(403, "Access denied for the current authentication token"),
         Verdicts("error", "error", "error", "error", ask="either"), FOLLOWED,
     ),
     Fault(
-        "404", "refused", "404 in the middle of a run", _status(404, "Not found"),
+        "404", "other", "404 in the middle of a run", _status(404, "Not found"),
         Verdicts("either", "error", "error", "either", always="either"),
         CLUSTER_EITHER,
         second=True,
     ),
-    Fault("422", "refused", "422, the request is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
-    Fault("429", "slowed", "429 with Retry-After", _status(429, "Too many requests", Retry_After="1"), PASSES, FOLLOWED),
-    Fault("429-bare", "slowed", "429 without Retry-After", _status(429, "Too many requests"), PASSES, FOLLOWED),
-    Fault("500", "broken", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),
-    Fault("502", "broken", "502 with an HTML page", {**HTML, "status": 502}, PASSES, FOLLOWED),
-    Fault("503", "broken", "503", _status(503, "Service unavailable"), PASSES, FOLLOWED),
-    Fault("504", "broken", "504, a gateway timeout", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED),
-    Fault("html", "unreadable", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
-    Fault("empty", "unreadable", "an empty body (200)", {"status": 200, "body": ""}, PASSES, FOLLOWED),
+    Fault("422", "other", "422, the request is refused", _status(422, "Fault is not valid"), REFUSED, FOLLOWED),
+    Fault("429", "busy", "429 with Retry-After", _status(429, "Too many requests", Retry_After="1"), PASSES, FOLLOWED),
+    Fault("429-bare", "busy", "429 without Retry-After", _status(429, "Too many requests"), PASSES, FOLLOWED),
+    Fault("500", "busy", "500", _status(500, "Oh snap"), PASSES, FOLLOWED),
+    Fault("502", "busy", "502 with an HTML page", {**HTML, "status": 502}, PASSES, FOLLOWED),
+    Fault("503", "busy", "503", _status(503, "Service unavailable"), PASSES, FOLLOWED),
+    Fault("504", "busy", "504, a gateway timeout", {**HTML, "status": 504}, LATE_ORDER, FOLLOWED),
+    Fault("html", "other", "HTML instead of JSON (200)", HTML, PASSES, FOLLOWED),
+    Fault("empty", "other", "an empty body (200)", {"status": 200, "body": ""}, PASSES, FOLLOWED),
     Fault(
-        "truncated", "unreadable", "half of the answer", {"cut": "body"},
+        "truncated", "lost", "half of the answer", {"cut": "body"},
         Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
-    Fault("cut-before", "cut", "the connection is cut before the effect", {"cut": "before"}, PASSES, FOLLOWED),
+    Fault("cut-before", "lost", "the connection is cut before the effect", {"cut": "before"}, PASSES, FOLLOWED),
     Fault(
-        "cut-after", "cut", "the connection is cut after the effect", {"cut": "after"},
+        "cut-after", "lost", "the connection is cut after the effect", {"cut": "after"},
         Verdicts("success", "success", "success", "success", always="either"), CLUSTER_EITHER,
     ),
     Fault(
-        "slow", "silent", "a slow first byte, within the timeout", {"delay": TIMEOUT / 3},
+        "slow", "other", "a slow first byte, within the timeout", {"delay": TIMEOUT / 3},
         Verdicts("success", "success", "success", "success", always="success"),
         replace(FOLLOWED, always="success"),
         silent=True,
     ),
     Fault(
-        "hang", "silent", "no answer within the timeout", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, silent=True,
+        "hang", "lost", "no answer within the timeout", {"delay": LATE}, LATE_ORDER, CLUSTER_EITHER, silent=True,
     ),
     Fault(
-        "dripping", "silent", "a body that arrives byte by byte, beyond the timeout", {"drip": TIMEOUT / 10},
+        "dripping", "lost", "a body that arrives byte by byte, beyond the timeout", {"drip": TIMEOUT / 10},
         Verdicts("success", "success", "success", "success", always="either"),
         replace(CLUSTER_EITHER, follow=None),
         silent=True,
     ),
     Fault(
-        "unknown-field", "malformed", "an unknown extra field", {"odd": "more"},
+        "unknown-field", "other", "an unknown extra field", {"odd": "more"},
         _malformed(), replace(FOLLOWED, always="success"),
     ),
     Fault(
-        "null-lists", "malformed", "null instead of a list inside an object", {"odd": "null-lists"},
+        "null-lists", "other", "null instead of a list inside an object", {"odd": "null-lists"},
         _malformed("either", "either"), GUESSING,
     ),
     Fault(
-        "null-list", "malformed", "null instead of the list, with a total above zero", {"odd": "null-list"},
+        "null-list", "other", "null instead of the list, with a total above zero", {"odd": "null-list"},
         _malformed("success", "error"), "Kubernetes lists have no total; null counts as an empty list, for whose objects the modules wait",
     ),
     Fault(
-        "moved-page", "malformed", "a second page that changes while it is read", {"odd": "moved-page"},
+        "moved-page", "other", "a second page that changes while it is read", {"odd": "moved-page"},
         Verdicts("success"), "all pages of a Kubernetes list are of one moment; an expired page has its own row", page_size=2,
     ),
     Fault(
-        "expired-page", "malformed", "410, the list's next page has expired",
+        "expired-page", "other", "410, the list's next page has expired",
         {**_status(410, "The provided continue parameter is too old"), "path": "continue="},
         "pages of the Metal API do not expire", Verdicts("success"), page_size=1,
     ),
     *(
-        Fault(f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, _malformed("either", "either"), KUBERNETES)
+        Fault(f"without-{name}", "other", f"a missing field: {name}", {"without": name}, _malformed("either", "either"), KUBERNETES)
         for name in ("id", "hostname", "tags", "state", "plan", "metro", "meta", "ip_addresses", "href", "description")
     ),
     *(
-        Fault(f"without-{name}", "malformed", f"a missing field: {name}", {"without": name}, METAL, GUESSING)
+        Fault(f"without-{name}", "other", f"a missing field: {name}", {"without": name}, METAL, GUESSING)
         for name in ("items", "metadata", "spec", "status", "conditions", "resourceVersion", "uid")
     ),
 ]  # fmt: skip
-
-GROUPS = tuple(dict.fromkeys(fault.group for fault in FAULTS))

@@ -70,6 +70,8 @@ class Testbed:
             vars(self).pop(part, None)
 
 
+LONG_WAIT = 25.0
+"""Timeout of a wait in seconds without a fault, shorter than that of the process: a busy computer must not cause a timeout."""
 WRITES = "POST|PUT|PATCH|DELETE"
 QUESTION = "/capacity/metros$"
 """Asked with POST, and nothing changes."""
@@ -136,7 +138,7 @@ def metal_options(options: Mapping[str, Any], testbed: Testbed, fault: Fault | N
     if hurry:
         given["metal_api_retries"] = 1
     if "wait_timeout" in options:
-        given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6, "wait_interval": 0.1}
+        given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6 if fault else LONG_WAIT, "wait_interval": 0.1}
     return {"project_id": testbed.environment["METAL_PROJECT_ID"], **given}
 
 
@@ -303,7 +305,7 @@ class InCluster(Life):
             "kubeconfig": str(self._testbed.cluster.kubeconfig),
             "api_addresses": [self._testbed.cluster_front.address],
             "api_timeout": TIMEOUT if fault is not None and fault.silent else PATIENCE,
-            "wait_timeout": 5,
+            "wait_timeout": 1 if hurry else 5 if fault else LONG_WAIT,
             "wait_interval": 0.1,
             "_ansible_check_mode": check,
         }

@@ -198,6 +198,7 @@ class _Request(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: ClusterFront
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         self._pass_on()

@@ -292,6 +292,7 @@ _NOT_FOUND = Answered(404, {"Content-Type": "application/json"}, b'{"errors": ["
 class _Request(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
+    disable_nagle_algorithm = True
 
     def _pass_on(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -150,6 +150,7 @@ class Handler(BaseHTTPRequestHandler):
 
     account: Account
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *_arguments: Any) -> None:
         """Print nothing."""

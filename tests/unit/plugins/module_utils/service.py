@@ -55,6 +55,7 @@ class Service:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def handle_any(self) -> None:
                 parts = urlsplit(self.path)

@@ -105,7 +105,7 @@ def test_three_concurrent_sets_of_the_same_names_create_one_set(service: Service
 
 
 def test_without_wait_concurrent_runs_name_the_lock_holder(service: Service) -> None:
-    service.slow(2)
+    service.slow(1)
     results = service.at_once(*[("metal_device_set", {**SET, "wait": False})] * 3)
     assert Counter(device["hostname"] for device in service.devices) == dict.fromkeys(NAMES, 1)
     messages = [result["msg"] for result in results if result.get("failed")]

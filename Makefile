@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 export PATH := $(BIN):$(PATH)
+# Set in many container images. Without bytecode each of the thousands of Python processes of the tests compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 # pytest's own switches for all suites, for example: make unit PYTEST="-x -k csr"
 PYTEST ?=

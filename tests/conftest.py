@@ -19,6 +19,8 @@ TOGETHER = ("tests/cluster", "tests/ignition", "tests/metal_api/ironic", "tests/
 
 BUFFERING = "PYTHONUNBUFFERED"
 """With it all output arrives at once, also what users without it would never see."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""With it each process compiles all that it imports (see Makefile)."""
 CONNECTION = "TESTS_CONNECTION"
 """The folder of the connection plugin that runs modules in forks; empty: they run as users run them (tests/connection/local.py)."""
 CALLBACK = "ANSIBLE_STDOUT_CALLBACK"
@@ -35,7 +37,8 @@ def pytest_configure() -> None:
     for name in PROXIES:
         os.environ.pop(name, None)
         os.environ.pop(name.upper(), None)
-    os.environ.pop(BUFFERING, None)
+    for name in (BUFFERING, NO_BYTECODE):
+        os.environ.pop(name, None)
     here = Path(__file__).resolve().parent
     folder = str(here / "python")
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", folder)]

@@ -137,8 +137,8 @@ class Metal:
     sandbox: RunningSandbox
     environment: dict[str, str]
 
-    def run(self, module: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        return run(module, options, self.environment)
+    def run(self, module: str, options: Mapping[str, Any], *, without_pauses: bool = False) -> dict[str, Any]:
+        return run(module, options, self.environment, without_pauses=without_pauses)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         return call(self.sandbox, method, path, body)

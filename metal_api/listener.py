@@ -154,7 +154,11 @@ class Listener:
 
     async def open(self, address: str, port: int, context: ssl.SSLContext | None) -> None:
         """Listen. Raises ``OSError`` when the port is taken or may not be bound."""
-        self._socket = socket.create_server((address, port), backlog=_BACKLOG)
+        self.serve(socket.create_server((address, port), backlog=_BACKLOG), context)
+
+    def serve(self, listening: socket.socket, context: ssl.SSLContext | None) -> None:
+        """Serve a socket that listens."""
+        self._socket = listening
         self._socket.setblocking(False)
         self._spawn(self._accept(self._socket, context))
 

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 _logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _LAUNCHER: Final = (
     "import ctypes, os, sys\n"
     "ctypes.CDLL(None, use_errno=True).prctl(1, 9, 0, 0, 0)\n"
     "os.getppid() == int(sys.argv[1]) or os._exit(125)\n"
-    "os.execv(sys.argv[2], sys.argv[2:])\n"
+    "os.execvp(sys.argv[2], sys.argv[2:])\n"
 )
 _LOG_LIMIT: Final = 32 << 20
 _SHORTEST_PAUSE: Final = 0.5
@@ -119,13 +119,18 @@ class Child:
         too_large = self._log.exists() and self._log.stat().st_size > _LOG_LIMIT
         with self._log.open("wb" if too_large else "ab") as log:
             self._log.chmod(0o600)
-            return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())),
-                *self._command(),
-                cwd=self._directory,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # A terminal's Ctrl-C is for the server, which then ends its children in order.
-                start_new_session=True,
-            )
+            return await start_child(self._command(), directory=self._directory, output=log)
+
+
+async def start_child(command: Sequence[str], *, directory: Path, output: int | BinaryIO) -> asyncio.subprocess.Process:
+    """Start a program that does not outlive this process. ``output``: where its output and its errors go. Raises ``OSError``."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())),
+        *command,
+        cwd=directory,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=output,
+        stderr=asyncio.subprocess.STDOUT,
+        # A terminal's Ctrl-C is for the server, which then ends its children in order.
+        start_new_session=True,
+    )

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sandbox.rack.model import Firmware, firmware_of_machines
+from sandbox.machine_kinds import HELP, MachineKinds
 
 DESCRIPTION = """\
 A simulated data centre for tests and rehearsals: the Metal API, machines that boot from the network, a mirror, DNS, and a real Kubernetes
@@ -75,8 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_machines,
         default="simulated",
         metavar="KIND",
-        help="simulated, or qemu: also a server with real firmware, of plan qemu.small.x86 in metro da; qemu:bios,uefi has two, with this "
-        "firmware; all is in a network namespace then (default: %(default)s)",
+        help=HELP,
     )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
     build = commands.add_parser(
@@ -98,9 +97,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
-    from sandbox import qemu  # noqa: PLC0415
     from sandbox.openshift import BinariesError, ensure_binaries, ensure_kubelet  # noqa: PLC0415
-    from sandbox.serve import Options, parse_listen, serve  # noqa: PLC0415
+    from sandbox.serve import Options, enter_for, parse_listen, serve  # noqa: PLC0415
 
     try:
         if chosen.command == "build":
@@ -108,8 +106,8 @@ def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
             if chosen.kubelets == "real":
                 ensure_kubelet()
             return 0
-        if chosen.machines:
-            qemu.enter("sandbox", arguments)
+        if chosen.machines.in_namespace:
+            enter_for("sandbox", arguments, chosen.machines)
         address, port = parse_listen(chosen.listen) if chosen.listen is not None else (None, None)
         return serve(
             Options(
@@ -130,9 +128,9 @@ def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
         return 1
 
 
-def _machines(text: str) -> tuple[Firmware, ...]:
+def _machines(text: str) -> MachineKinds:
     try:
-        return firmware_of_machines(text)
+        return MachineKinds.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

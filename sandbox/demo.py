@@ -31,8 +31,9 @@ from rich.table import Table
 from rich.text import Text
 
 from metal_api.state_folder import StartError, write_private
-from sandbox import qemu
-from sandbox.rack.model import firmware_of_machines
+from sandbox import namespace, qemu
+from sandbox.machine_kinds import MachineKinds
+from sandbox.serve import enter_for
 from sandbox.testing.foreign import UnauthorizedClient
 from sandbox.testing.observer import REQUESTS, Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, SandboxStartError, is_write, write_ansible_config
@@ -71,7 +72,7 @@ class Demo:
     ) -> None:
         self.console = console
         self.verbose = verbose
-        self.has_qemu = bool(firmware_of_machines(machines))
+        self.machines = MachineKinds.parse(machines)
         self.log = log
         self.steps: list[Step] = []
         self.folder = Path(tempfile.mkdtemp(prefix="openshift-demo-"))
@@ -94,7 +95,7 @@ class Demo:
         with self._cleaned_up():
             self._start()
             self._install()
-            if self.has_qemu:
+            if self.machines.firmware:
                 self._boot_machine()
             else:
                 self._scale("0:4", "worker-[0:1] becomes worker-[0:4]: three workers more", 5)
@@ -120,8 +121,8 @@ class Demo:
             self.console.status("starting (the first time ever it builds programs of Kubernetes, for minutes)"),
         ):
             self.sandbox.start()
-        if self.has_qemu:
-            qemu.use_name_server(self.folder)
+        if self.machines.in_namespace:
+            namespace.use_name_server(self.folder)
         shutil.copytree(REPOSITORY / "inventory" / "sandbox", self.inventory)
         self._register_key()
         self.console.print(f"  it answers at [bold]{self.sandbox.environment['METAL_API_URL']}[/]\n")
@@ -466,7 +467,7 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
 
 def _machines(text: str) -> str:
     try:
-        firmware_of_machines(text)
+        MachineKinds.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return text
@@ -481,7 +482,7 @@ def main(arguments: list[str] | None = None) -> int:
         type=_machines,
         default="simulated",
         metavar="KIND",
-        help="qemu or qemu:uefi: one worker is a machine that boots, with QEMU",
+        help="container: workers are systemd containers; qemu or qemu:uefi: one worker is a machine that boots, with QEMU",
     )
     parser.add_argument("--verbose", action="store_true", help="show every task of the playbooks")
     parser.add_argument(
@@ -491,14 +492,15 @@ def main(arguments: list[str] | None = None) -> int:
         help="where all output is kept",
     )
     chosen = parser.parse_args(arguments)
-    if firmware_of_machines(chosen.machines):
+    kinds = MachineKinds.parse(chosen.machines)
+    if kinds.in_namespace:
         try:
-            qemu.enter("sandbox", ["demo", *(sys.argv[2:] if arguments is None else arguments)])
+            enter_for("sandbox", ["demo", *(sys.argv[2:] if arguments is None else arguments)], kinds)
         except StartError as error:
             print(f"demo: {error}", file=sys.stderr)
             return 1
         # The bridge has to be there before the playbooks ask for its address.
-        qemu.set_up_network()
+        namespace.set_up()
     console = Console(highlight=False)
     chosen.log.parent.mkdir(parents=True, exist_ok=True)
     # A closed terminal or a time limit ends the demo as Ctrl-C does: with the clean-up.

@@ -3,8 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Machines that boot, beside the simulated ones: QEMU behind emulated BMCs, driven by an Ironic of the sandbox's own.
 
-All of it is in a network namespace (``unshare``), which needs no root: a bridge with the machines, on which the sandbox's services listen,
-and the networks of simulated devices as local ones, so that machines and simulated devices reach each other. Nothing outside reaches it.
+All of it is in a network namespace, which needs no root (:mod:`sandbox.namespace`).
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ import asyncio
 import logging
 import os
 import secrets
-import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final
 
@@ -43,20 +39,13 @@ from metal_api.servers import Server
 from metal_api.state_folder import StartError
 from metal_api.world import MetalWorld
 from sandbox.coreos_image.build import Image, ImageError, ensure_image
-from sandbox.loopback import VARIABLE
+from sandbox.namespace import ADDRESS, BRIDGE, NETWORK
 from sandbox.rack.model import Firmware, RackConfig, RackError, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
 
 _LOG = logging.getLogger(__name__)
 
-INSIDE: Final = "SANDBOX_NAMESPACE"
-"""Set in the environment of what runs in the namespace."""
-
-BRIDGE: Final = "br0"
-ADDRESS: Final = "10.9.0.1"
-NETWORK: Final = IPv4Network("10.9.0.0/24")
 FIRST, LAST = IPv4Address("10.9.0.10"), IPv4Address("10.9.0.99")
-DEVICE_NETWORKS: Final = "10.64.0.0/10 10.192.0.0/10"
 METRO: Final = "da"
 PLAN: Final = Plan(
     slug="qemu.small.x86",
@@ -104,58 +93,6 @@ def ensure_programs(console: Console) -> Programs:
         return Programs(ensure_image(console), ensure_emulator(console), ensure_ironic(console))
     except (BootIsoError, ImageError, RackError, EmbeddedError) as error:
         raise StartError(f"--machines qemu: {error}") from None
-
-
-def enter(module: str, arguments: list[str]) -> None:
-    """Start this program again in a network namespace of its own, unless it is in one already. Does not return then.
-
-    Raises :class:`StartError` where the computer refuses namespaces.
-    """
-    if os.environ.get(INSIDE):
-        return
-    ensure_programs(Console(stderr=True))
-    words = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
-    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False) if shutil.which("unshare") else None
-    if tried is None or tried.returncode:
-        reason = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
-        raise StartError(f"--machines qemu needs a user and a network namespace of its own, and this computer refuses them ({reason})")
-    environment = {**os.environ, INSIDE: "1", VARIABLE: DEVICE_NETWORKS}
-    sys.stdout.flush()
-    os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is needed
-
-
-def command_to_enter(environment: Path) -> str:
-    """Return the command that starts a shell in the namespace of this process, with the file ``environment``; empty if it is in none."""
-    if not os.environ.get(INSIDE):
-        return ""
-    words = ["nsenter", "--target", str(os.getpid()), "--user", "--net", "--mount", "--preserve-credentials", f"--wd={Path.cwd()}"]
-    return shlex.join([*words, "bash", "--rcfile", str(environment.resolve())])
-
-
-def set_up_network() -> None:
-    """Make the bridge of the machines, and the networks of simulated devices local; in the namespace, once. Raises :class:`StartError`."""
-    commands = [
-        "link set lo up",
-        f"link add {BRIDGE} type bridge forward_delay 0",
-        f"address add {ADDRESS}/{NETWORK.prefixlen} dev {BRIDGE}",
-        f"link set {BRIDGE} up",
-        *(f"route add local {network} dev lo" for network in DEVICE_NETWORKS.split()),
-    ]
-    if subprocess.run(["ip", "link", "show", BRIDGE], capture_output=True, check=False).returncode == 0:
-        return
-    for command in commands:
-        done = subprocess.run(["ip", *command.split()], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise StartError(f"--machines qemu: ip {command}: {done.stderr.strip()}")
-
-
-def use_name_server(folder: Path) -> None:
-    """Have the programs in the namespace resolve names at the sandbox's DNS server: no other one can be reached there."""
-    file = folder / "resolv.conf"
-    file.write_text(f"nameserver {ADDRESS}\noptions timeout:1 attempts:1\n", encoding="ascii")
-    done = subprocess.run(["mount", "--bind", str(file), "/etc/resolv.conf"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        _LOG.warning("names are still resolved as outside of the namespace: %s", done.stderr.strip())
 
 
 def use_catalogue() -> None:

@@ -45,13 +45,15 @@ from metal_api.running import Runnable, run
 from metal_api.servers import Servers
 from metal_api.state_folder import StartError, locked
 from metal_api.tls import CertificateAuthority
-from sandbox import qemu
+from sandbox import containers, namespace, qemu
 from sandbox.clock import Clock
 from sandbox.control import PATH as CONTROL_PATH
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC, private_network
+from sandbox.machine_kinds import SIMULATED, MachineKinds
 from sandbox.machines.announcements import Announcements
+from sandbox.machines.coreos import InstalledSystem
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines
@@ -79,7 +81,6 @@ from sandbox.openshift.mirror import keyring as release_keyring
 from sandbox.proxy import LOGIN as PROXY_LOGIN
 from sandbox.proxy import Proxy
 from sandbox.qemu import QemuMachines
-from sandbox.rack.model import Firmware
 from sandbox.serial_consoles import SerialConsoles
 from sandbox.shell import environment_file
 
@@ -107,8 +108,7 @@ class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
 
     ``vendor_names``: answer at the vendor's name of the metadata service, which needs port 443.
-    ``until_eof``: end when standard input ends, which it does with the process that holds its other end. ``machines``: the firmware of each
-    server with QEMU beside simulated machines.
+    ``until_eof``: end when standard input ends, which it does with the process that holds its other end.
     """
 
     state: Path
@@ -120,7 +120,7 @@ class Options:
     vendor_names: bool = False
     until_eof: bool = False
     outside: Literal["open", "closed"] | None = None
-    machines: tuple[Firmware, ...] = ()
+    machines: MachineKinds = SIMULATED
 
 
 def parse_listen(text: str) -> tuple[str, int]:
@@ -147,11 +147,12 @@ def serve(options: Options) -> int:
         logging.getLogger(chatty).setLevel(logging.WARNING)
     _allow_many_sockets()
     with locked(options.state, "sandbox"):
-        if options.machines:
-            qemu.set_up_network()
+        if options.machines.in_namespace:
+            namespace.set_up()
+        if options.machines.firmware:
             qemu.use_catalogue()
         identity = Identity(options)
-        programs = _programs(identity.kubelets, has_qemu=bool(options.machines))
+        programs = _programs(identity.kubelets, options.machines)
         identity.save()
         try:
             return asyncio.run(_run(options, identity, programs))
@@ -173,8 +174,8 @@ class Identity:
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
-        if options.machines:
-            self.address = qemu.ADDRESS
+        if options.machines.in_namespace:
+            self.address = namespace.ADDRESS
         self.kubelets: Kubelets = kept.get("kubelets") or options.kubelets or "pretended"
         if options.kubelets not in (None, self.kubelets):
             raise StartError(
@@ -196,7 +197,7 @@ class Identity:
         for number, name in enumerate(SECOND_LISTENERS, 1):
             # The next ones after the main port, so that a user sees what belongs together; any free ones when those are taken.
             first = ports.get(name) or (self.ports["main"] + number if requested else 0)
-            if name == "dns" and options.machines:
+            if name == "dns" and options.machines.in_namespace:
                 # Resolvers of operating systems use no other port.
                 first = 53
             self.ports[name] = self._free_port(first)
@@ -262,11 +263,15 @@ class Identity:
 
 @dataclass(frozen=True)
 class Programs:
-    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated. ``qemu`` None: all machines are simulated."""
+    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated. ``qemu`` None: there are no servers.
+
+    ``containers`` None: no machine is a container.
+    """
 
     control_plane: Binaries
     kubelet: Path | None = None
     qemu: qemu.Programs | None = None
+    containers: containers.Programs | None = None
 
 
 class Sandbox(Runnable):
@@ -287,7 +292,8 @@ class Sandbox(Runnable):
         identity, state = self._identity, self._options.state
         clock = Clock(self._options.speed)
         names = await self._start_dns()
-        qemu_programs, firmware = self._programs.qemu, self._options.machines
+        qemu_programs, firmware = self._programs.qemu, self._options.machines.firmware
+        container_programs, pools = self._programs.containers, self._options.machines.containers
         servers = QemuMachines(state, identity.url("boot"), qemu_programs, firmware) if qemu_programs is not None else None
         artefact = servers.artefact if servers is not None else None
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
@@ -315,6 +321,7 @@ class Sandbox(Runnable):
             outside=outside,
             announcements=announcements,
             attachment=self._attachment_of,
+            installed=InstalledSystem if container_programs is None else containers.Containers(container_programs, pools or frozenset()),
         )
         machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)
         self._ends("machines", machines.close)
@@ -513,14 +520,24 @@ def _read_to_the_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> N
 def _announce(exports: dict[str, str], environment: Path) -> None:
     # Exports for a program. A user at a terminal has the file, so that the token is not on the screen.
     lines = [] if sys.stdout.isatty() else [f"export {name}={shlex.quote(value)}" for name, value in exports.items()]
-    lines.append(f"# In another terminal: {qemu.command_to_enter(environment) or f'source {shlex.quote(str(environment))}'}")
+    lines.append(f"# In another terminal: {namespace.command_to_enter(environment) or f'source {shlex.quote(str(environment))}'}")
     # A reader of the first lines (head, a script) may close the pipe: the sandbox continues.
     with contextlib.suppress(BrokenPipeError):
         print("\n".join([*lines, "# ready"]), flush=True)
     LOG.info("ready at %s; Ctrl-C ends it, the same command goes on from its state", exports["SANDBOX_URL"])
 
 
-def _programs(kubelets: Kubelets, *, has_qemu: bool) -> Programs:
+def enter_for(module: str, arguments: list[str], machines: MachineKinds) -> None:
+    """Start this program again in the namespace of these machines, after their programs are made: there is no way out of it."""
+    console = Console(stderr=True)
+    if machines.containers is not None:
+        containers.ensure_programs(console)
+    else:
+        qemu.ensure_programs(console)
+    namespace.enter(module, arguments, as_root=machines.containers is not None)
+
+
+def _programs(kubelets: Kubelets, machines: MachineKinds) -> Programs:
     try:
         if kubelets == "real":
             require_namespaces()
@@ -528,7 +545,8 @@ def _programs(kubelets: Kubelets, *, has_qemu: bool) -> Programs:
         return Programs(
             ensure_binaries(console),
             ensure_kubelet(console) if kubelets == "real" else None,
-            qemu.ensure_programs(console) if has_qemu else None,
+            qemu.ensure_programs(console) if machines.firmware else None,
+            containers.ensure_programs(console) if machines.containers is not None else None,
         )
     except NamespacesError as error:
         raise StartError(

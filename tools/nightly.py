@@ -70,6 +70,7 @@ PARTS: Final[dict[str, Part]] = {
     ),
     "reliability": Part("every fault for every module", ("tests/contract", "tests/validate")),
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
+    "containers": Part("nodes with a real userland, as containers", commands=(("-m", "tests.containers"),)),
     "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
     **{
         f"chaos-{part}": Part(

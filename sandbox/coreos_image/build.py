@@ -165,7 +165,7 @@ def inputs_hash(paths: Iterable[Path], versions: Iterable[str]) -> str:
     digest = hashlib.sha256("\n".join((SUITE, *versions)).encode())
     for path in paths:
         mode = "x" if path.stat().st_mode & 0o100 else "-"
-        digest.update(f"\n{path.relative_to(SOURCE)} {mode} {path.stat().st_size}\n".encode() + path.read_bytes())
+        digest.update(f"\n{path.relative_to(SOURCE.parent)} {mode} {path.stat().st_size}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

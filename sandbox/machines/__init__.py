@@ -8,9 +8,11 @@ An installed machine runs a :class:`System`, which a :data:`SystemFactory` creat
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import httpx
 
@@ -53,6 +55,13 @@ class MachineHTTP(Protocol):
 
         Raises ``httpx.TransportError``.
         """
+
+
+class Userland(Protocol):
+    """An installed system that runs: its units, its network and its firewall are not simulated."""
+
+    async def run(self) -> NoReturn:
+        """Boot it, and run it until cancelled, a loss of power."""
 
 
 class Machine(Protocol):
@@ -106,6 +115,16 @@ class Machine(Protocol):
 
     def attachment(self) -> Attachment:
         """Return where the ports of the machine are, now."""
+
+    async def listen(self, address: str, port: int) -> socket.socket:
+        """Return a socket that listens at an address of the machine. Raises ``OSError`` when the port is taken or may not be bound."""
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection from the machine. Raises ``OSError``."""
+
+    @property
+    def userland(self) -> Userland | None:
+        """What runs the installed system; None where it is simulated."""
 
     async def report(self, state: str, message: str) -> None:
         """POST ``{"state", "message"}`` to the events address of the boot service; failures are only logged.

@@ -16,7 +16,7 @@ import json
 import logging
 import re
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import httpx
 import yaml
@@ -558,6 +558,12 @@ class Provider:
         await self._host.report("running", f"[ignition] fetch fails and is tried again for ever: {url}: {reason}")
 
 
+class MakeInstalled(Protocol):
+    """Makes the installed system of a drive, which has ``content``."""
+
+    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem: ...
+
+
 class InstalledSystem:
     """RHCOS on a disk."""
 
@@ -577,8 +583,12 @@ class InstalledSystem:
         if content.get("first_boot"):
             await self._first_boot()
         host.at("system")
-        host.console(f"{host.hardware.hostname} login:")
-        await self._factory(host, content["config"]).run()
+        await self._start()
+
+    async def _start(self) -> NoReturn:
+        """Run the system until cancelled. Ends with :class:`Rebooting` or :class:`Hung`."""
+        self._host.console(f"{self._host.hardware.hostname} login:")
+        await self._factory(self._host, self._content["config"]).run()
         raise Hung("the system ended by itself")
 
     async def _first_boot(self) -> None:
@@ -588,6 +598,14 @@ class InstalledSystem:
         if len(labelled) > 1:
             line = f"coreos-ignition-unique-boot: error: found multiple filesystems with label boot: {' '.join(labelled)}"
             await self._emergency(line, None)
+        config = await self._ignite()
+        host.console("ignition: Ignition finished successfully")
+        content.update(first_boot=False, config=config)
+        host.write_disk(self._drive, content)
+
+    async def _ignite(self) -> Config:
+        """Run Ignition in the initramfs, and report as a system that has booted. Return the merged config."""
+        host, content = self._host, self._content
         arguments = Arguments(" ".join(content["kargs"]))
         provider = Provider(host, content["platform"])
         stage, config = "fetch", ignition.merge({"ignition": {"version": "3.5.0"}}, {})
@@ -606,11 +624,9 @@ class InstalledSystem:
         except IgnitionError as error:
             await provider.status(stage, error)
             await self._emergency(f"ignition: failed in stage {stage}: {error}", error)
-        host.console("ignition: Ignition finished successfully")
         await provider.check_in()
         await self._report_by_units(config)
-        content.update(first_boot=False, config=config)
-        host.write_disk(self._drive, content)
+        return config
 
     async def _report_by_units(self, config: Config) -> None:
         """Post the events of enabled units. Scripts are not run: text that reads ``phone_home_url`` counts, with the URL in a file."""

@@ -15,12 +15,14 @@ Folder of a machine (all of it survives ``kill -9``; writes replace whole files)
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import random
 import shutil
+import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,9 @@ import httpx
 from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
 from sandbox.loopback import is_private
-from sandbox.machines import elastic
+from sandbox.machines import Userland, elastic
 from sandbox.machines.announcements import Announcements
-from sandbox.machines.network import BoundHTTP, NameService
+from sandbox.machines.network import BoundHTTP, Card, NameService, open_socket
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment, AttachmentOf
 
@@ -75,6 +77,8 @@ class Host:
         self.announcements = announcements or Announcements()
         self._attachment = attachment
         self._turns, self._outside = turns, outside
+        self._userland: Userland | None = None
+        self._card: Card | None = None
         self._hardware = hardware
         self.folder = folder
         self._clock = clock
@@ -132,8 +136,9 @@ class Host:
         return self._http.address
 
     def configure(self, address: str, is_connected: Callable[[], bool]) -> None:
-        self._names = NameService(self._name_server, address)
-        self._http = BoundHTTP(address, self._names, self._turns, self._outside, is_connected)
+        make_names, make_http = (self._card.names, self._card.http) if self._card is not None else (NameService, BoundHTTP)
+        self._names = make_names(self._name_server, address)
+        self._http = make_http(address, self._names, self._turns, self._outside, is_connected)
 
     def reset_network(self) -> None:
         """Use the address of DHCP again, as each boot does at first."""
@@ -144,6 +149,29 @@ class Host:
 
     def attachment(self) -> Attachment:
         return self._attachment(self.hardware.device_id) if self._attachment is not None else Attachment()
+
+    async def listen(self, address: str, port: int) -> socket.socket:
+        return await self._card.listen(address, port) if self._card is not None else open_socket(address, port)
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._card is not None:
+            return await self._card.connect(address, port)
+        return await asyncio.open_connection(address, port, local_addr=(self.address, 0))
+
+    @property
+    def userland(self) -> Userland | None:
+        return self._userland
+
+    @contextlib.contextmanager
+    def with_userland(self, userland: Userland, card: Card) -> Iterator[None]:
+        """The installed system runs, with a network card of its own: all connections of the machine are by it."""
+        self._userland, self._card = userland, card
+        self.reset_network()
+        try:
+            yield
+        finally:
+            self._userland, self._card = None, None
+            self.reset_network()
 
     async def report(self, state: str, message: str) -> None:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)

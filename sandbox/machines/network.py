@@ -12,11 +12,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import ipaddress
+import socket
 import ssl
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import dns.asyncresolver
 import dns.exception
@@ -39,12 +40,30 @@ KEPT_SECONDS = 120.0
 IDEMPOTENT = ("GET", "HEAD", "PUT", "DELETE")
 """Requests that a client may send a second time (RFC 9110 section 9.2.2)."""
 
+BACKLOG = 1024
+
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
 
 UNANSWERED_SECONDS = 0.3
 """On one computer a packet without an answer for so long was dropped by a firewall."""
+
+
+def open_socket(address: str, port: int) -> socket.socket:
+    """Listen at an address of this computer. Raises ``OSError``."""
+    return socket.create_server((address, port), backlog=BACKLOG)
+
+
+class Card(Protocol):
+    """A network card that a machine has: its connections are in a network namespace of their own."""
+
+    names: Callable[[tuple[str, int], str], NameService]
+    http: Callable[..., BoundHTTP]
+
+    async def listen(self, address: str, port: int) -> socket.socket: ...
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
 
 
 class Turn:
@@ -143,7 +162,7 @@ class BoundHTTP:
         self._names = names
         self._turns = turns or asyncio.Semaphore(AT_ONCE)
         self._outside = outside
-        self._transports: OrderedDict[TransportKey, httpx.AsyncHTTPTransport] = OrderedDict()
+        self._transports: OrderedDict[TransportKey, httpx.AsyncBaseTransport] = OrderedDict()
         self._reached: dict[tuple[str, int], str] = {}
 
     async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
@@ -249,6 +268,9 @@ class BoundHTTP:
                 return response
         raise failure
 
+    def _make(self, **options: Any) -> httpx.AsyncBaseTransport:
+        return httpx.AsyncHTTPTransport(**options)
+
     async def close(self) -> None:
         """Drop all kept connections."""
         while self._transports:
@@ -259,7 +281,7 @@ class BoundHTTP:
         if not self.is_connected():
             raise httpx.ConnectError(f"connect: no route to host (from {self.address})")
 
-    async def _answer(self, turn: Turn, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
+    async def _answer(self, turn: Turn, transport: httpx.AsyncBaseTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         while True:
             turn.has_waited = turn.has_connected = False
             try:
@@ -270,7 +292,7 @@ class BoundHTTP:
                 if not turn.has_waited and not is_old:
                     raise
 
-    async def _exchange(self, transport: httpx.AsyncHTTPTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
+    async def _exchange(self, transport: httpx.AsyncBaseTransport, request: httpx.Request, at_most: int | None) -> httpx.Response:
         response = await transport.handle_async_request(request)
         response.request = request
         try:
@@ -296,14 +318,14 @@ class BoundHTTP:
 
     def _transport(  # noqa: PLR0913, PLR0917 - the whole key of the cache
         self, source: str, scheme: str, host: str, port: int, ca_pem: bytes | None, cert: tuple[Path, Path] | None, *, verify: bool
-    ) -> httpx.AsyncHTTPTransport:
+    ) -> httpx.AsyncBaseTransport:
         """Kept per name, trust and identity: a connection checked for one name must not serve another."""
         stamp = None if cert is None else (str(cert[0]), cert[0].stat().st_mtime, str(cert[1]), cert[1].stat().st_mtime)
         key: TransportKey = (source, scheme, host, port, ca_pem, stamp, verify)
         transport = self._transports.pop(key, None)
         if transport is None:
             context = _context(ca_pem, stamp, verify) if scheme == "https" else False
-            transport = httpx.AsyncHTTPTransport(
+            transport = self._make(
                 verify=context,
                 local_address=source,
                 trust_env=False,

@@ -21,7 +21,7 @@ from sandbox.clock import Clock
 from sandbox.machines import SystemFactory
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
-from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
+from sandbox.machines.coreos import InstalledSystem, LiveSystem, MakeInstalled, is_kernel
 from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
 from sandbox.machines.network import AT_ONCE
@@ -40,7 +40,7 @@ class SimulatedMachines:
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is the name server that DHCP offers. Ignition's platform packet reads ``packet_url``; systems trust ``public_ca`` as a
     public CA. ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
-    ``attachment`` all ports are in layer 3.
+    ``attachment`` all ports are in layer 3. ``installed`` makes the systems that coreos-installer wrote.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -58,8 +58,10 @@ class SimulatedMachines:
         outside: Outside | None = None,
         announcements: Announcements | None = None,
         attachment: AttachmentOf | None = None,
+        installed: MakeInstalled = InstalledSystem,
     ) -> None:
         self._attachment = attachment
+        self._installed = installed
         self._announcements = announcements or Announcements()
         self._packet_url = packet_url
         self._public_ca = public_ca
@@ -162,16 +164,17 @@ class SimulatedMachines:
     async def _switch_on(self, host: Host) -> None:
         await self.power_off(host.hardware.device_id)
         self._tasks[host.hardware.device_id] = asyncio.create_task(
-            Life(host, self._factory).run(), name=f"machine {host.hardware.hostname}"
+            Life(host, self._factory, self._installed).run(), name=f"machine {host.hardware.hostname}"
         )
 
 
 class Life:
     """One machine from power on to power off."""
 
-    def __init__(self, host: Host, factory: SystemFactory) -> None:
+    def __init__(self, host: Host, factory: SystemFactory, installed: MakeInstalled = InstalledSystem) -> None:
         self._host = host
         self._factory = factory
+        self._installed = installed
 
     async def run(self) -> None:
         host = self._host
@@ -299,7 +302,7 @@ class Life:
             )
         drive, content = disk
         if content["system"] == "rhcos":
-            await InstalledSystem(host, drive, content, self._factory).run()
+            await self._installed(host, drive, content, self._factory).run()
         else:
             await CloudSystem(host, drive, content).run()
 

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 import httpx
 
 from sandbox.clock import Clock
-from sandbox.machines import MachineHTTP
+from sandbox.machines import Machine
 from sandbox.openshift import machine_config_server, node_files, pki, resources
 from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
@@ -77,14 +77,14 @@ class Cluster:
         self.assets = assets
         self.clock = clock
         self.address = address
-        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets, self._api_server_address)
+        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets, self._connect)
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
         self.etcd = Etcd(directory / "etcd-members.json", self._running_etcd_members)
         self.etcd.on_change = self._apply_quorum
         self.routers = Routers()
-        self.networks: dict[str, MachineHTTP] = {}
-        """The networks of the control plane machines that are on, by device id: operators reach routes through them."""
+        self.machines: dict[str, Machine] = {}
+        """The control plane machines that are on, by device id: operators reach routes through their networks."""
         self.on_idle: Callable[[], None] = lambda: None
         """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
@@ -102,9 +102,13 @@ class Cluster:
         """The release that the cluster runs or is upgraded to; at first that of the installer."""
         return self._upgraded_to or self.assets.version
 
-    def _api_server_address(self) -> str:
-        """Return the address of a machine whose API server runs, empty for none."""
-        return next((member.address for member in self.members.values() if member.device_id in self.on and member.address), "")
+    async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection from a machine whose API server runs. Raises ``OSError``."""
+        source = next((member for member in self.members.values() if member.device_id in self.on and member.address), None)
+        machine = self.machines.get(source.device_id) if source is not None else None
+        if machine is not None and machine.userland is not None:
+            return await machine.connect(address, port)
+        return await asyncio.open_connection(address, port, local_addr=(source.address, 0) if source is not None else None)
 
     @property
     def is_upgraded(self) -> bool:
@@ -366,10 +370,10 @@ class Cluster:
         """
         if self.routers.unprivileged:
             return ""
-        for network in self.networks.values():
+        for machine in self.machines.values():
             url, trust = f"https://{host}/healthz", self.routers_ca
             try:
-                answer = await network.request("GET", url, ca_pem=trust, timeout=_ROUTE_TIMEOUT)
+                answer = await machine.http.request("GET", url, ca_pem=trust, timeout=_ROUTE_TIMEOUT)
             except httpx.HTTPError as error:
                 return str(error) or type(error).__name__
             return "" if answer.is_success else f"HTTP {answer.status_code}"

@@ -25,7 +25,7 @@ from sandbox.openshift import egress, pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
-from sandbox.openshift.egress import Egress
+from sandbox.openshift.egress import Connect, Egress
 
 _logger = logging.getLogger(__name__)
 
@@ -74,7 +74,9 @@ class ControlPlane:
     ``machine_address`` returns that of a machine from which the API server connects to kubelets, empty for none.
     """
 
-    def __init__(self, directory: Path, binaries: Binaries, address: str, assets: Assets, machine_address: Callable[[], str] = str) -> None:
+    def __init__(
+        self, directory: Path, binaries: Binaries, address: str, assets: Assets, connect: Connect = asyncio.open_connection
+    ) -> None:
         self._directory = directory
         self._address = address
         self._assets = assets
@@ -84,7 +86,7 @@ class ControlPlane:
         self._rotation: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._pki = directory / "pki"
-        self._egress = Egress(directory, machine_address)
+        self._egress = Egress(directory, connect)
         self._etcd = self._child("etcd", self._etcd_command)
         self._apiserver = self._child("kube-apiserver", self._apiserver_command)
         self._controllers = self._child("kube-controller-manager", self._controllers_command)

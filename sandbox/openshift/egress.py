@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,8 @@ SOCKET: Final = "egress"
 CONFIGURATION: Final = "egress.yaml"
 _CHUNK: Final = 1 << 16
 _HEAD_WITHIN: Final = 10.0
+
+Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 
 
 def configuration() -> str:
@@ -37,11 +39,11 @@ def configuration() -> str:
 
 
 class Egress:
-    """``source`` returns the address to connect from, empty while no control plane machine is on."""
+    """``connect`` opens a connection from a control plane machine. It raises ``OSError``."""
 
-    def __init__(self, directory: Path, source: Callable[[], str]) -> None:
+    def __init__(self, directory: Path, connect: Connect) -> None:
         self._directory = directory
-        self._source = source
+        self._connect = connect
         self._server: asyncio.Server | None = None
         self._folder = -1
         self._tunnels: set[asyncio.Task[None]] = set()
@@ -77,9 +79,8 @@ class Egress:
             async with asyncio.timeout(_HEAD_WITHIN):
                 head = await reader.readuntil(b"\r\n\r\n")
             host, _colon, port = head.split(maxsplit=2)[1].decode("ascii").rpartition(":")
-            source = self._source()
             try:
-                answers, far = await asyncio.open_connection(host.strip("[]"), int(port), local_addr=(source, 0) if source else None)
+                answers, far = await self._connect(host.strip("[]"), int(port))
             except OSError:
                 writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
                 await writer.drain()

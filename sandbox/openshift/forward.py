@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable
 
 from sandbox.loopback import is_of_device, is_private
+from sandbox.machines.network import open_socket
 
 _logger = logging.getLogger(__name__)
 
@@ -29,9 +30,12 @@ class Forward:
 
     async def open(self, address: str, port: int) -> None:
         """Listen, also at several addresses. At a private one only devices are served. Raises ``OSError`` when the port is taken."""
-        loop = asyncio.get_running_loop()
-        accepts = is_of_device if is_private(address) else None
-        self._servers.append(await loop.create_server(lambda: _Near(self, accepts), address, port, reuse_address=True))
+        await self.serve(open_socket(address, port))
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Serve a socket that listens, as :meth:`open` does."""
+        accepts = is_of_device if is_private(listening.getsockname()[0]) else None
+        self._servers.append(await asyncio.get_running_loop().create_server(lambda: _Near(self, accepts), sock=listening))
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:

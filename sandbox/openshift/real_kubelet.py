@@ -5,11 +5,8 @@
 
 It reads the files of the machine's Ignition config (configuration, bootstrap kubeconfig, CA bundle) and has a folder of the machine's
 disk as its ``/var``: so its keys and certificates, and its logs, live and die with that disk. It requests its certificates, renews them,
-registers and renews its Node by itself. Two things of a node's life it leaves to others, and they are done here, through the
-cluster's API:
-
-- It accepts no loopback address as its own, but one that a cloud provider wrote into its Node: so there is a small cloud provider.
-- The machine config daemon, which annotates the Node with the machine's configuration, is a pod, and no pod runs here.
+registers and renews its Node by itself. It accepts no loopback address as its own, but one that a cloud provider wrote into its Node: so
+there is a small cloud provider, beside the machine config daemon (:mod:`sandbox.openshift.config_daemon`).
 
 The process has user and mount namespaces of its own, also for root. Its mounts give it its own ``/var``, and keep it from
 the computer's kernel settings and control groups, which a kubelet sets as it likes them: all below ``/proc`` and ``/sys`` is read-only.
@@ -18,7 +15,6 @@ the computer's kernel settings and control groups, which a kubelet sets as it li
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 import subprocess
 import tempfile
@@ -26,20 +22,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 import yaml
 
 from metal_api.process import Child
 from sandbox.machines import Machine
 from sandbox.openshift import pki
-from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
+from sandbox.openshift.api import NODES, ClusterAPI, Object
 from sandbox.openshift.cluster import Clusters
-from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.kubelet import CONFIG_DAEMON, PORT, Execute, KubeletConfig, OnReady
+from sandbox.openshift.config_daemon import ConfigDaemon
+from sandbox.openshift.kubelet import PORT, Execute, KubeletConfig, OnReady
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION
-from sandbox.openshift.resources import ROLE_LABEL, annotations_of, is_ready
-
-_logger = logging.getLogger(__name__)
+from sandbox.openshift.resources import ROLE_LABEL
 
 # What the process sees; on the machine's disk it is below var/.
 _SETTINGS: Final = "/var/kubernetes"
@@ -59,12 +52,6 @@ _NAMESPACES: Final = ("--user", "--map-root-user", "--mount")
 
 # The taint of a kubelet that waits for its cloud provider (k8s.io/cloud-provider/api).
 _UNINITIALIZED: Final = "node.cloudprovider.kubernetes.io/uninitialized"
-
-# Real seconds between polls of a complete Node, and of an incomplete one.
-_POLL: Final = 5.0
-_POLL_EARLY: Final = 0.5
-
-_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 
 class NamespacesError(Exception):
@@ -123,7 +110,7 @@ class RealKubelet:
         await asyncio.to_thread(self._prepare)
         try:
             await self._child.start()
-            await self._attend()
+            await ConfigDaemon(self._machine, self._config, self._clusters, self._on_ready, self._initialize).run()
         finally:
             # It ends at once, as without power.
             await self._child.stop(patience=0)
@@ -197,47 +184,13 @@ class RealKubelet:
             "--v=2",
         ]
 
-    # --- the node ------------------------------------------------------------------------------------------------------
-
-    async def _attend(self) -> None:
-        """Give the Node what it does not get from the kubelet, whenever it lacks it: also when it was deleted and is back."""
-        reported = ""
-        ready = settled = False
-        while True:
-            try:
-                node = await self._api().get(f"{NODES}/{self.node}")
-                if node is not None:
-                    await self._initialize(node)
-                if node is not None and is_ready(node) and not ready:
-                    ready = True
-                    self._machine.console("kubelet: node is ready")
-                    if self._on_ready is not None:
-                        await self._on_ready()
-                    await self._machine.clock.sleep(CONFIG_DAEMON)
-                if node is not None and ready:
-                    settled = await self._annotate(node, done=True)
-                reported = ""
-            except _FAILURES as error:
-                text = str(error) or type(error).__name__
-                if text != reported:
-                    _logger.info("%s: its node cannot be attended to, trying again: %s", self.node, text)
-                    reported = text
-            await asyncio.sleep(_POLL if settled else _POLL_EARLY)
-
-    def _api(self) -> ClusterAPI:
-        """The cluster's administrator. Raises :class:`ControlPlaneError` while there is no cluster, or none of its machines is on."""
-        cluster = self._clusters.trusted_by(self._config.ca_bundle)
-        if cluster is None:
-            raise ControlPlaneError("there is no cluster with the CA that this machine trusts")
-        return cluster.api
-
-    async def _initialize(self, node: Object) -> None:
+    async def _initialize(self, api: ClusterAPI, node: Object) -> None:
         """As a cloud provider does: the machine's addresses, then the taint that waits for them away."""
         addresses = [
             {"type": "InternalIP", "address": self._address},
             {"type": "Hostname", "address": self.node},
         ]
-        api, path = self._api(), f"{NODES}/{self.node}"
+        path = f"{NODES}/{self.node}"
         if node["status"].get("addresses") != addresses:
             node = await api.patch(f"{path}/status", {"status": {"addresses": addresses}})
             self._machine.console("kubelet: node registered")
@@ -246,12 +199,3 @@ class RealKubelet:
             # With the version: a taint that was added meanwhile must not get lost, the next poll tries again.
             version = {"resourceVersion": node["metadata"]["resourceVersion"]}
             await api.patch(path, {"metadata": version, "spec": {"taints": [taint for taint in taints if taint["key"] != _UNINITIALIZED]}})
-        await self._annotate(node, done=False)
-
-    async def _annotate(self, node: Object, *, done: bool) -> bool:
-        """Set the first annotations of the machine config daemon that are missing; ``done`` for the one it sets last. True if none is."""
-        desired = {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
-        missing = {key: value for key, value in desired.items() if key not in annotations_of(node)}
-        if missing:
-            await self._api().patch(f"{NODES}/{self.node}", {"metadata": {"annotations": missing}})
-        return done and not missing

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -156,11 +156,11 @@ class Router:
         try:
             for name, (application, context) in applications.items():
                 listener = Listener(application)
-                await listener.open(address, PORTS[name], context)
+                listener.serve(await self._machine.listen(address, PORTS[name]), context)
                 self._open.append(listener)
             for other, port in itertools.product(others, PORTS.values()):
                 forward = Forward(partial(_place, address, port))
-                await forward.open(other, port)
+                await forward.serve(await self._machine.listen(other, port))
                 self._open.append(forward)
         except PermissionError as error:
             await self._close()
@@ -200,3 +200,12 @@ class Router:
         request = Request(scope)
         host = request.headers.get("host", "").partition(":")[0].lower()
         await self._routers.answer(self._node, host, request.url.path, tls=tls)(scope, receive, send)
+
+
+async def serve_routes(machine: Machine, find: Callable[[], Routers | None]) -> None:
+    """Serve as a router while a router pod runs on the node of a machine, until cancelled. ``find``: the routers of its cluster."""
+    while True:
+        routers = find()
+        if routers is not None:
+            await Router(routers, machine).run()
+        await asyncio.sleep(_RETRY)

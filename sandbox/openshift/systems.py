@@ -30,8 +30,9 @@ from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_netw
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.pull import Puller, component_images, os_component, os_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
-from sandbox.openshift.router import Router
+from sandbox.openshift.router import Routers, serve_routes
 from sandbox.openshift.tls import server_context
+from sandbox.openshift.userland import UserlandNode
 
 _logger = logging.getLogger(__name__)
 
@@ -110,6 +111,8 @@ class IdleSystem:
         self._failed = failed
 
     async def run(self) -> None:
+        if self._machine.userland is not None:
+            await self._machine.userland.run()
         self._machine.console(self._summary)
         await self._machine.report("failed" if self._failed else "running", self._summary)
         await asyncio.Event().wait()
@@ -210,16 +213,24 @@ class NodeSystem:
         self._announced = announced
         self._script = script
         self._network = NodeNetwork(machine.hardware.address)
-        self._firewall = Firewall(machine, firewall, lambda: self._network.addresses)
+        self._firewall = Firewall(machine, firewall if machine.userland is None else None, lambda: self._network.addresses)
         self._machine = machine
         self._files = files
         self._clusters = clusters
         self._config = config
-        self._kubelet = kubelet
+        self._kubelet = kubelet if machine.userland is None else partial(UserlandNode, clusters=clusters)
         self._pivoted = machine.directory / "machine-config-daemon-firstboot.done"
         self._static_pods = machine.directory / "static-pods.done"
 
     async def run(self) -> None:
+        machine = self._machine
+        if machine.userland is None:
+            await self._boot()
+        async with self._firewall.following():
+            await self._services()
+
+    async def _boot(self) -> None:
+        """Simulate the boots until the kubelet starts."""
         machine = self._machine
         if not self._pivoted.exists():
             machine.console("machine-config-daemon-firstboot: rebasing to the cluster's OS image")
@@ -231,16 +242,14 @@ class NodeSystem:
             await machine.clock.sleep(_REBOOT / 2)
         self._network = await node_network(machine, self._script)
         self._config = replace(self._config, network=self._network, firewall=self._firewall)
-        async with self._firewall.following():
-            await self._services()
+        machine.console("Starting kubelet.service")
 
     async def _services(self) -> None:
         machine = self._machine
-        machine.console("Starting kubelet.service")
         if not self._config.is_control_plane:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._kubelet(machine, self._config).run())
-                group.create_task(self._router())
+                group.create_task(serve_routes(machine, self._routers))
             return
         ready = asyncio.Event()
 
@@ -250,15 +259,11 @@ class NodeSystem:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
             group.create_task(self._control_plane(ready))
-            group.create_task(self._router())
+            group.create_task(serve_routes(machine, self._routers))
 
-    async def _router(self) -> None:
-        """Serve as a router while a router pod runs on this node."""
-        while True:
-            cluster = self._clusters.trusted_by(self._config.ca_bundle)
-            if cluster is not None:
-                await Router(cluster.routers, self._machine).run()
-            await asyncio.sleep(_RETRY)
+    def _routers(self) -> Routers | None:
+        cluster = self._clusters.trusted_by(self._config.ca_bundle)
+        return cluster.routers if cluster is not None else None
 
     def _execute(self, target: Container, command: Sequence[str]) -> Completed:
         """Run a command in a container of this machine's etcd pod. Raises ``LookupError`` for every other container."""
@@ -297,14 +302,14 @@ class NodeSystem:
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
-            cluster.networks[machine.hardware.device_id] = machine.http
+            cluster.machines[machine.hardware.device_id] = machine
             try:
                 if self._announced:
                     async with cluster.control_plane.client(machine.address, API_PORT) as api:
                         await kube_vip.run(machine, self._announced, self._files, self._network, api)
                 await asyncio.Event().wait()
             finally:
-                cluster.networks.pop(machine.hardware.device_id, None)
+                cluster.machines.pop(machine.hardware.device_id, None)
 
     async def _until_member(self, cluster: Cluster) -> None:
         """Wait until the etcd operator has added this machine's etcd member."""
@@ -376,11 +381,17 @@ async def _serving(
     listener, port = Listener(machine_config_server.application(config_for)), machine_config_server.PORT
     forwards = {API_PORT: Forward(lambda: cluster.control_plane.endpoint), port: Forward(lambda: (address, port))}
 
+    async def serve(forward: Forward, own: str, number: int) -> None:
+        await forward.serve(await machine.listen(own, number))
+
+    async def serve_configs() -> None:
+        listener.serve(await machine.listen(address, port), server_context(pair))
+
     async def open_ports() -> None:
-        await _until_open(machine, API_PORT, lambda: forwards[API_PORT].open(address, API_PORT))
-        await _until_open(machine, port, lambda: listener.open(address, port, server_context(pair)))
+        await _until_open(machine, API_PORT, partial(serve, forwards[API_PORT], address, API_PORT))
+        await _until_open(machine, port, serve_configs)
         for other, (number, forward) in itertools.product(others, forwards.items()):
-            await _until_open(machine, number, partial(forward.open, other, number))
+            await _until_open(machine, number, partial(serve, forward, other, number))
         firewall.guard(*listener.sockets, *(sock for forward in forwards.values() for sock in forward.sockets))
 
     async def close_ports() -> None:

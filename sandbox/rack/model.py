@@ -106,23 +106,6 @@ class RackConfig:
         return config
 
 
-def firmware_of_machines(text: str) -> tuple[Firmware, ...]:
-    """Return the firmware of each machine with QEMU of ``--machines``: ``simulated`` is none, ``qemu`` is one with BIOS, and
-    ``qemu:bios,uefi,...`` has one for each word. Raises ValueError.
-    """
-    if text == "simulated":
-        return ()
-    kind, colon, words = text.partition(":")
-    firmware: list[Firmware] = []
-    for word in words.split(",") if colon else ["bios"]:
-        if kind != "qemu" or word not in {"bios", "uefi"}:
-            raise ValueError(f"{text!r} is neither simulated nor qemu, nor a list of firmware such as qemu:bios,uefi")
-        firmware.append("uefi" if word == "uefi" else "bios")
-    if len(firmware) > MOST_MACHINES:
-        raise ValueError(f"{text!r} has {len(firmware)} machines, more than {MOST_MACHINES}")
-    return tuple(firmware)
-
-
 def _check_distinct(label: str, values: Sequence[str]) -> None:
     twice = sorted({value for value in values if values.count(value) > 1})
     if twice:

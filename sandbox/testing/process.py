@@ -116,8 +116,9 @@ class RunningSandbox:
         self._process = process
         threading.Thread(target=self._copy_log, args=(process,), daemon=True).start()
         self.environment = self._read_exports(process)
-        if self._machines == "simulated":
-            self._address = httpx.URL(self.url).netloc.decode()
+        # In a namespace it serves at an address of that, whatever it is to listen at.
+        address = httpx.URL(self.url)
+        self._address = address.netloc.decode() if self._machines == "simulated" else f"127.0.0.1:{address.port}"
 
     def _read_exports(self, process: subprocess.Popen[str]) -> dict[str, str]:
         exports: dict[str, str] = {}

@@ -181,13 +181,26 @@ class User:
     """``folder`` is where the user works; the sandbox has its state there too."""
 
     def __init__(
-        self, folder: Path, speed: float, kubelets: str | None = None, listen: str = "127.0.0.1:0", *, vendor_names: bool = False
+        self,
+        folder: Path,
+        speed: float,
+        kubelets: str | None = None,
+        listen: str = "127.0.0.1:0",
+        *,
+        vendor_names: bool = False,
+        machines: str = "simulated",
     ) -> None:
         self.folder = folder
         self.inventory = folder / "inventory"
         self.cluster = folder / "clusters" / NAME
         self.sandbox = RunningSandbox(
-            folder / "sandbox", log=folder / "sandbox.log", speed=speed, kubelets=kubelets, vendor_names=vendor_names, listen=listen
+            folder / "sandbox",
+            log=folder / "sandbox.log",
+            speed=speed,
+            kubelets=kubelets,
+            vendor_names=vendor_names,
+            listen=listen,
+            machines=machines,
         )
         self.variables: dict[str, str] = {}
         self.constants: dict[str, str] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,53 +24,12 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
     NODE_ADDRESS,
     with_bootstrap_network,
 )
+from sandbox.containers.operator_units import NMSTATE, OF_ALL_RELEASES, SYSTEM, links_of, text_of
 
 pytestmark = pytest.mark.debian("systemd")
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 Units = dict[str, str]
 
-# Names and order of the units are those of openshift/machine-config-operator, templates/common/_base/units and
-# templates/*/01-*-kubelet, for the platforms none and external with OVN-Kubernetes. crio-wipe.service and NetworkManager's are the image's.
-SYSTEM = """
-NetworkManager.service: {Wants: network.target, Before: network.target, WantedBy: multi-user.target}
-NetworkManager-wait-online.service: {Requires: NetworkManager.service, After: NetworkManager.service, Before: network-online.target,
-  WantedBy: network-online.target}
-openvswitch.service: {Before: network.target}
-crio-wipe.service: {Before: crio.service}
-ignition-firstboot-complete.service: {WantedBy: multi-user.target}
-"""
-OF_ALL_RELEASES = """
-machine-config-daemon-pull.service: {Wants: crio-wipe.service NetworkManager-wait-online.service,
-  After: crio-wipe.service NetworkManager-wait-online.service, RequiredBy: machine-config-daemon-firstboot.service}
-machine-config-daemon-firstboot.service: {After: machine-config-daemon-pull.service,
-  Before: firstboot-osupdate.target kubelet.service crio.service, RequiredBy: firstboot-osupdate.target}
-firstboot-osupdate.target: {Requires: basic.target, WantedBy: multi-user.target}
-nodeip-configuration.service: {Wants: NetworkManager-wait-online.service crio-wipe.service,
-  After: NetworkManager-wait-online.service ignition-firstboot-complete.service crio-wipe.service,
-  Before: kubelet-dependencies.target ovs-configuration.service, RequiredBy: kubelet-dependencies.target}
-ovs-configuration.service: {Requires: openvswitch.service, Wants: NetworkManager-wait-online.service,
-  After: firstboot-osupdate.target NetworkManager-wait-online.service openvswitch.service nodeip-configuration.service,
-  Before: kubelet-dependencies.target node-valid-hostname.service, RequiredBy: kubelet-dependencies.target}
-node-valid-hostname.service: {After: NetworkManager-wait-online.service, Before: kubelet-dependencies.target,
-  RequiredBy: kubelet-dependencies.target}
-kubelet-dependencies.target: {Requires: basic.target network-online.target, Wants: NetworkManager-wait-online.service crio-wipe.service}
-kubelet-auto-node-size.service: {Wants: network-online.target, After: network-online.target, Before: crio.service kubelet.service}
-crio.service: {Wants: network-online.target, After: network-online.target kubelet-dependencies.target}
-kubelet.service: {Requires: crio.service kubelet-auto-node-size.service kubelet-dependencies.target,
-  After: crio.service kubelet-auto-node-size.service kubelet-dependencies.target ostree-finalize-staged.service,
-  WantedBy: multi-user.target}
-"""
-NMSTATE = """
-nmstate-configuration.service: {Requires: openvswitch.service, Wants: NetworkManager-wait-online.service,
-  After: NetworkManager-wait-online.service openvswitch.service nodeip-configuration.service,
-  Before: nmstate.service kubelet-dependencies.target kubelet.service crio.service ovs-configuration.service node-valid-hostname.service,
-  WantedBy: network-online.target}
-nmstate.service: {Wants: NetworkManager-wait-online.service, Requires: NetworkManager.service,
-  After: NetworkManager-wait-online.service, Before: network-online.target, WantedBy: NetworkManager.service}
-wait-for-primary-ip.service: {Requires: nmstate.service, After: nmstate.service, Before: kubelet-dependencies.target,
-  WantedBy: network-online.target}
-"""
-# Since September 2025 the z-streams of all releases have the same order (OCPBUGS-48566, OCPBUGS-61695).
 NODES = {
     "4.16, before March 2025": SYSTEM + OF_ALL_RELEASES,
     "4.16 and newer": SYSTEM + OF_ALL_RELEASES + NMSTATE,
@@ -165,31 +124,14 @@ def write(folder: Path, own: Units, system: str) -> None:
     """Write all units with their links, as ``systemctl enable`` makes them."""
     ordering: dict[str, dict[str, str]] = yaml.safe_load(system)
     service = "[Service]\nType=oneshot\nExecStart=/bin/true\n"
-    texts = {name: _unit(entries) + ("" if name.endswith(".target") else service) for name, entries in ordering.items()}
+    texts = {name: text_of(entries) + ("" if name.endswith(".target") else service) for name, entries in ordering.items()}
     for name, text in {**texts, **own}.items():
         # The programs are not on this computer.
         lines = (line for line in text.splitlines() if not line.startswith(("ExecStart", "EnvironmentFile")))
         (folder / name).write_text("\n".join(lines).replace("[Service]", "[Service]\nExecStart=/bin/true") + "\n", encoding="utf-8")
-        for kind, target in _installed(text):
+        for kind, target in links_of(text):
             (folder / f"{target}.{kind}").mkdir(exist_ok=True)
             (folder / f"{target}.{kind}" / name).symlink_to(folder / name)
-
-
-def _unit(entries: Mapping[str, str]) -> str:
-    install = [f"{key}={value}\n" for key, value in entries.items() if key.endswith("By")]
-    return (
-        "[Unit]\n"
-        + "".join(f"{key}={value}\n" for key, value in entries.items() if not key.endswith("By"))
-        + "[Install]\n"
-        + "".join(install)
-    )
-
-
-def _installed(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.splitlines():
-        key, _equals, targets = line.partition("=")
-        if key in ("WantedBy", "RequiredBy"):
-            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())
 
 
 def cycles(folder: Path) -> list[str]:
@@ -209,7 +151,7 @@ def cycles(folder: Path) -> list[str]:
 def followers(own: Units, system: str, first: str) -> set[str]:
     """Return every unit that starts after one, directly or by others."""
     after: dict[str, set[str]] = {}
-    for name, text in {**{name: _unit(entries) for name, entries in yaml.safe_load(system).items()}, **own}.items():
+    for name, text in {**{name: text_of(entries) for name, entries in yaml.safe_load(system).items()}, **own}.items():
         for line in text.splitlines():
             key, _equals, others = line.partition("=")
             for other in others.split() if key in ("After", "Before") else ():

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -29,7 +30,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from metal_api.core.machines import Drive, Hardware
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
-from sandbox.machines.network import BoundHTTP
+from sandbox.machines.network import BoundHTTP, open_socket
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
@@ -96,6 +97,14 @@ class PretendedMachine:
 
     def is_connected(self) -> bool:
         return True
+
+    userland = None
+
+    async def listen(self, address: str, port: int) -> socket.socket:
+        return open_socket(address, port)
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(address, port, local_addr=(self.address, 0))
 
     def attachment(self) -> Attachment:
         return Attachment()

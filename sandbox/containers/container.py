@@ -1,0 +1,207 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One container: a layer on the shared tree as its disk, the Ignition engine that writes it, and systemd-nspawn that boots it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from metal_api.process import start_child
+from sandbox.containers.link import Link
+from sandbox.containers.tree import IGNITE, KUBELET, Programs
+
+_REBOOT: Final = 133
+"""Exit code of systemd-nspawn when the system reboots."""
+_ENGINE_STAGES: Final = ("fetch", "files")
+# Process 1 of a process namespace: what it started ends with it, also by kill -9 of the sandbox.
+_ALONE: Final = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+_ENDS_WITHIN: Final = 20.0
+"""Seconds in which the kernel ends processes that were killed, on a busy computer."""
+_POLL: Final = 0.05
+_CGROUPS: Final = Path("/sys/fs/cgroup")
+_IN_GROUPS: Final = """\
+count=$1; shift
+while [ "$count" -gt 0 ]; do mkdir -p "$1"; echo $$ > "$1/cgroup.procs"; shift; count=$((count - 1)); done
+exec "$@"
+"""
+_NSPAWN: Final = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--resolv-conf=off")
+
+
+class ContainerError(Exception):
+    """The container cannot be made or started; the message has the reason."""
+
+
+class IgnitionFailedError(Exception):
+    """A stage of the Ignition engine failed; the message has the stage and its last line."""
+
+
+class _Last:
+    """Says lines, and knows the last one."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self.line = ""
+
+    def __call__(self, line: str) -> None:
+        self.line = line
+        self._say(line)
+
+
+class Container:
+    """``folder``: on the machine's disk. ``say``: appends a line to its console."""
+
+    def __init__(self, name: str, folder: Path, programs: Programs, link: Link, say: Callable[[str], None]) -> None:
+        self._name = name
+        self._folder = folder
+        self._programs = programs
+        self._link = link
+        self._say = say
+        self.root = folder / "root"
+
+    @asynccontextmanager
+    async def mounted(self) -> AsyncIterator[None]:
+        """The disk is mounted at ``root``. Raises :class:`ContainerError`."""
+        for name in ("upper", "work", "root"):
+            path = self._folder / name
+            path.mkdir(parents=True, exist_ok=True)
+            # The upper layer's mode is that of the system's root folder, whatever the umask here.
+            path.chmod(0o755)
+        if self.root.is_mount():
+            # By a sandbox that was killed.
+            await _run("umount", str(self.root))
+        options = f"lowerdir={self._programs.tree},upperdir={self._folder / 'upper'},workdir={self._folder / 'work'}"
+        await _run("mount", "-t", "overlay", "overlay", "-o", options, str(self.root))
+        try:
+            yield
+        finally:
+            await _run("umount", str(self.root))
+
+    async def ignite(self, platform: str, embedded: bytes | None, arguments: Sequence[str]) -> bytes:
+        """Run the Ignition engine on the disk, as the initramfs does at the first boot, and return the config that it merged.
+
+        ``embedded``: the config that the installer wrote. ``arguments``: of the kernel. Raises :class:`IgnitionFailedError`.
+        """
+        folder = self._folder / "ignition"
+        folder.mkdir(mode=0o700)
+        try:
+            engine = folder / "engine"
+            engine.mkdir()
+            (engine / "cmdline").write_text(" ".join([*arguments, f"ignition.platform.id={platform}"]) + "\n", encoding="utf-8")
+            (folder / "resolv.conf").write_text(f"nameserver {self._link.name_server}\n", encoding="ascii")
+            configs = folder / "configs"
+            configs.mkdir()
+            if embedded is not None:
+                (configs / "user.ign").write_bytes(embedded)
+            async with self._link.configured():
+                for stage in _ENGINE_STAGES:
+                    await self._ignite(stage, platform, folder)
+            return (engine / "ignition.json").read_bytes()
+        finally:
+            # Configs have secrets.
+            shutil.rmtree(folder)
+
+    async def _ignite(self, stage: str, platform: str, folder: Path) -> None:
+        last = _Last(self._say)
+        code = await self._nspawn(
+            last,
+            f"--directory={self._programs.tree}",
+            "--read-only",
+            f"--bind={self.root}:/sysroot",
+            f"--bind={folder / 'engine'}:/run/engine",
+            f"--bind-ro={folder / 'configs'}:/usr/lib/ignition",
+            f"--bind-ro={folder / 'resolv.conf'}:/etc/resolv.conf",
+            "--",
+            IGNITE,
+            f"-platform={platform}",
+            f"-stage={stage}",
+        )
+        if code:
+            raise IgnitionFailedError(f"stage {stage}: {last.line or f'ended with {code}'}")
+
+    async def boot(self) -> bool:
+        """Start the system and wait for its end; cancelling is a loss of power. Return whether it reboots, rather than powers off."""
+        last = _Last(self._say)
+        code = await self._nspawn(
+            last,
+            "--boot",
+            f"--directory={self.root}",
+            f"--bind-ro={self.root / 'usr'}:/usr",
+            f"--bind-ro={self._programs.kubelet}:{KUBELET}",
+            # The kubelet opens the log of the kernel, which is that of the computer.
+            "--bind=/dev/null:/dev/kmsg",
+            "--hostname=localhost",
+            "--console=read-only",
+            "systemd.show_status=true",
+        )
+        if code not in {0, _REBOOT}:
+            raise ContainerError(f"systemd-nspawn ended with {code}: {last.line}")
+        return code == _REBOOT
+
+    async def _nspawn(self, say: Callable[[str], None], *arguments: str) -> int:
+        """Run a container in the machine's network namespace, with its output to ``say``, and return the exit code."""
+        groups = control_groups(self._name)
+        process = await start_child(
+            [
+                *("sh", "-c", _IN_GROUPS, "sh", str(len(groups)), *map(str, groups)),
+                *("env", "SYSTEMD_NSPAWN_API_VFS_WRITABLE=network", *_ALONE, *_NSPAWN),
+                *("--capability=CAP_NET_ADMIN", f"--network-namespace-path={self._link.namespace}", f"--machine={self._name}", *arguments),
+            ],
+            directory=self._folder,
+            output=asyncio.subprocess.PIPE,
+        )
+        if process.stdout is None:
+            raise RuntimeError("the output is a pipe")
+        try:
+            async for line in process.stdout:
+                if text := line.decode(errors="replace").strip():
+                    say(text)
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            await _until_empty(groups)
+
+
+def control_groups(name: str) -> list[Path]:
+    """Return the control groups of a machine, below that of this process: each systemd takes the one that it starts in for the root."""
+    own = Path("/proc/self/cgroup").read_text(encoding="ascii")
+    paths = {controllers: path for _number, controllers, path in (line.split(":", 2) for line in own.splitlines())}
+    unified = _CGROUPS / "unified"
+    roots = {"name=systemd": _CGROUPS / "systemd", "": unified if unified.is_dir() else _CGROUPS}
+    return [root / paths[kind].lstrip("/") / f"sandbox-{name}" for kind, root in roots.items() if kind in paths]
+
+
+def _has_processes(group: Path) -> bool:
+    # A system that ends removes groups itself.
+    with contextlib.suppress(FileNotFoundError):
+        return any(path.read_text(encoding="ascii") for path in group.rglob("cgroup.procs"))
+    return True
+
+
+async def _until_empty(groups: Sequence[Path]) -> None:
+    """Wait for the end of all processes of control groups, which were killed, and remove the groups. Raises :class:`ContainerError`."""
+    try:
+        async with asyncio.timeout(_ENDS_WITHIN):
+            while any(map(_has_processes, groups)):  # noqa: ASYNC110 - the kernel says nothing of their end
+                await asyncio.sleep(_POLL)
+    except TimeoutError:
+        raise ContainerError(f"processes of the machine do not end within {_ENDS_WITHIN:.0f} s: see {groups[0]}") from None
+    for group in groups:
+        for path in sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True):
+            path.rmdir()
+        group.rmdir()
+
+
+async def _run(*command: str) -> None:
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
+    _output, error = await process.communicate()
+    if process.returncode:
+        raise ContainerError(f"{' '.join(command)}: {error.decode(errors='replace').strip()}")

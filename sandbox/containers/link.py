@@ -1,0 +1,214 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The network card of a container: a pair of virtual Ethernet devices, one in the network namespace of the machine as ``eno1``.
+
+The other one is the port of the router that the machine is wired to: it has the address of the machine's gateway, DHCP for this one
+machine, and the route to its address, which takes it from the addresses that the sandbox has itself. Each machine is routed alone, as in
+the service's layer 3: packets of another machine, of the controller and of other networks come from the addresses that these have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import functools
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import dns.exception
+import dns.rdatatype
+import dns.resolver
+import httpx
+
+from metal_api.core.machines import Hardware
+from metal_api.process import Child
+from sandbox.machines.network import BoundHTTP, NameService, open_socket
+
+INTERFACE: Final = "eno1"
+_NAMESPACES: Final = Path("/run/netns")
+_CLONE_NEWNET: Final = 0x40000000
+_DNSMASQ: Final = (
+    *("--conf-file=/dev/null", "--no-daemon", "--port=0", "--bind-interfaces", "--leasefile-ro", "--dhcp-authoritative", "--user=root"),
+    # Without them it asks the computer for its own name, and answers with it.
+    *("--no-hosts", "--no-resolv", "--log-dhcp"),
+)
+
+
+_THREADS: Final = 4
+_CONNECT_WITHIN: Final = 10.0
+
+_T = TypeVar("_T")
+Inside = Callable[..., Awaitable[Any]]
+"""Runs a function in a thread that is in the namespace of the machine."""
+
+
+class LinkError(Exception):
+    """The network card cannot be made; the message has the command and the reason."""
+
+
+class Link:
+    """``folder``: for the log of DHCP. ``name_server``: what DHCP offers. It is connected within :meth:`connected`."""
+
+    def __init__(self, hardware: Hardware, folder: Path, name_server: str) -> None:
+        self._hardware = hardware
+        self.address = hardware.address
+        # The service's networks of a machine have two addresses, and the gateway has the first.
+        self.gateway = str(IPv4Address(int(IPv4Address(hardware.address)) ^ 1))
+        # An interface has at most 15 characters.
+        self.name = f"m{hardware.device_id.replace('-', '')[:13]}"
+        self._mac = hardware.macs[0]
+        self.name_server = name_server
+        self._threads = ThreadPoolExecutor(1)
+        self.names: Callable[[tuple[str, int], str], NameService] = functools.partial(_Names, self._inside)
+        self.http: Callable[..., BoundHTTP] = functools.partial(_HTTP, self._inside)
+        self._dhcp = Child("dnsmasq", self._command, directory=folder, log=folder / "dhcp.log")
+
+    @property
+    def namespace(self) -> Path:
+        """The network namespace of the machine."""
+        return _NAMESPACES / self.name
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """The machine has power: its card is there, and DHCP answers. Raises :class:`LinkError`."""
+        # What a sandbox that was killed has left.
+        await self._remove()
+        try:
+            await _ip(f"netns add {self.name}")
+            await _ip(f"link add {self.name} type veth peer name {INTERFACE} address {self._mac} netns {self.name}")
+            await _ip(f"-netns {self.name} link set lo up")
+            await _ip(f"address add {self.gateway}/31 dev {self.name}")
+            await _ip(f"link set {self.name} up")
+            # More specific than the networks that are local, and in their table, which is read first.
+            await _ip(f"route add {self.address}/32 dev {self.name} table local")
+            await self._dhcp.start()
+            # Sockets belong to the network of the thread that made them.
+            self._threads = ThreadPoolExecutor(_THREADS, f"network {self.name}", _enter, (self.namespace,))
+            yield
+        finally:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            await self._dhcp.stop(patience=0)
+            await self._remove()
+
+    async def _remove(self) -> None:
+        for command in (f"link delete {self.name}", f"netns delete {self.name}"):
+            with contextlib.suppress(LinkError):
+                await _ip(command)
+
+    @asynccontextmanager
+    async def configured(self) -> AsyncIterator[None]:
+        """The address is configured, as by DHCP in an initramfs, and gone afterwards."""
+        await _ip(f"-netns {self.name} link set {INTERFACE} up")
+        await _ip(f"-netns {self.name} address add {self.address}/31 dev {INTERFACE}")
+        await _ip(f"-netns {self.name} route add default via {self.gateway}")
+        try:
+            yield
+        finally:
+            await _ip(f"-netns {self.name} address flush dev {INTERFACE}")
+            await _ip(f"-netns {self.name} link set {INTERFACE} down")
+
+    async def listen(self, address: str, port: int) -> socket.socket:
+        """Return a socket that listens in the namespace of the machine: what its firewall drops does not arrive. Raises ``OSError``."""
+        return await self._inside(open_socket, address, port)
+
+    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection in the namespace of the machine. Raises ``OSError``."""
+        made = await self._inside(socket.create_connection, (address, port), _CONNECT_WITHIN)
+        return await asyncio.open_connection(sock=made)
+
+    async def _inside(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(function, *arguments))
+
+    def _command(self) -> list[str]:
+        return [
+            shutil.which("dnsmasq", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin") or "dnsmasq",
+            *_DNSMASQ,
+            f"--interface={self.name}",
+            f"--dhcp-range={self.address},{self.address},255.255.255.254,infinite",
+            f"--dhcp-host={self._mac},{self.address},{self._hardware.hostname},infinite",
+            f"--dhcp-option=option:router,{self.gateway}",
+            f"--dhcp-option=option:dns-server,{self.name_server}",
+        ]
+
+
+def _enter(namespace: Path) -> None:
+    """Move this thread to a network namespace, for its life."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with namespace.open("rb") as file:
+        if libc.setns(file.fileno(), _CLONE_NEWNET):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+
+class _Names(NameService):
+    """The resolver of a machine, by its network card."""
+
+    def __init__(self, inside: Inside, server: tuple[str, int], source: str) -> None:
+        super().__init__(server, source)
+        self._inside = inside
+        self._server = server
+
+    async def resolve(self, name: str) -> list[str]:
+        found: list[str] = await self._inside(_addresses, self._server, name)
+        return found
+
+
+def _addresses(server: tuple[str, int], name: str) -> list[str]:
+    resolver = dns.resolver.Resolver(configure=False)
+    resolver.nameservers, resolver.port, resolver.lifetime = [server[0]], server[1], 3.0
+    try:
+        return [record.address for record in resolver.resolve(name, dns.rdatatype.A)]
+    except (dns.exception.DNSException, OSError):
+        return []
+
+
+class _HTTP(BoundHTTP):
+    """The HTTP client of a machine, by its network card."""
+
+    def __init__(self, inside: Inside, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._inside = inside
+
+    def _make(self, **options: Any) -> httpx.AsyncBaseTransport:
+        # The address is that of the card.
+        return _Transport(self._inside, options | {"local_address": None})
+
+
+class _Transport(httpx.AsyncBaseTransport):
+    def __init__(self, inside: Inside, options: dict[str, Any]) -> None:
+        self._inside, self._options = inside, options
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        answer: httpx.Response = await self._inside(self._send, request)
+        return answer
+
+    def _send(self, request: httpx.Request) -> httpx.Response:
+        # What traces an asynchronous connection cannot be called for another one.
+        extensions = {key: value for key, value in request.extensions.items() if key != "trace"}
+        sent = httpx.Request(request.method, request.url, headers=request.headers, content=request.content, extensions=extensions)
+        with httpx.HTTPTransport(**self._options) as transport:
+            answer = transport.handle_request(sent)
+            answer.read()
+            answer.close()
+        # The content is decoded already.
+        kept = [(name, value) for name, value in answer.headers.multi_items() if name.lower() != "content-encoding"]
+        return httpx.Response(answer.status_code, headers=kept, content=answer.content)
+
+
+async def _ip(arguments: str) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "ip", *arguments.split(), stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _output, error = await process.communicate()
+    if process.returncode:
+        raise LinkError(f"ip {arguments}: {error.decode(errors='replace').strip()}")

@@ -1,0 +1,103 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The installed system of a node, run by a container: first boot by the real Ignition engine, then systemd and what it starts."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
+
+from sandbox.containers.container import Container, ContainerError, IgnitionFailedError
+from sandbox.containers.link import Link, LinkError
+from sandbox.containers.tree import Programs
+from sandbox.machines import SystemFactory
+from sandbox.machines.coreos import InstalledSystem
+from sandbox.machines.host import Host, Hung, Rebooting
+from sandbox.machines.ignition import Config, IgnitionError
+
+_POOL: Final = re.compile(r"/config/([a-z0-9][a-z0-9-]*)$")
+
+
+class Containers:
+    """Makes installed systems: those of nodes of these machine config pools (empty: of all) are containers, all others are simulated."""
+
+    def __init__(self, programs: Programs, pools: frozenset[str] = frozenset()) -> None:
+        self._programs = programs
+        self._pools = pools
+
+    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem:
+        pool = pool_of(content["ignition"])
+        if not pool or (self._pools and pool not in self._pools):
+            return InstalledSystem(host, drive, content, factory)
+        return ContainerSystem(host, drive, content, factory, programs=self._programs)
+
+
+def pool_of(embedded: str | None) -> str:
+    """Return the machine config pool that the config on a disk (base64) refers to; empty for another config."""
+    with contextlib.suppress(ValueError, LookupError, AttributeError, TypeError):
+        references = json.loads(base64.b64decode(embedded or ""))["ignition"]["config"]["merge"]
+        found = [match for reference in references if (match := _POOL.search(str(reference.get("source"))))]
+        return found[0][1] if found else ""
+    return ""
+
+
+class ContainerSystem(InstalledSystem):
+    """RHEL CoreOS in a container. Cancelling is a loss of power."""
+
+    def __init__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory, *, programs: Programs) -> None:
+        super().__init__(host, drive, content, factory)
+        self._link = Link(host.hardware, host.folder, host.name_server[0])
+        self._container = Container(host.hardware.device_id, host.directory / "container", programs, self._link, host.console)
+
+    async def run(self) -> None:
+        try:
+            async with self._container.mounted(), self._link.connected():
+                await super().run()
+        except (ContainerError, LinkError) as error:
+            raise Hung(f"this computer cannot run the container of the machine: {error}") from error
+
+    async def _ignite(self) -> Config:
+        content = self._content
+        embedded = None if content["ignition"] is None else base64.b64decode(content["ignition"])
+        try:
+            text = await self._container.ignite(content["platform"], embedded, content["kargs"])
+        except IgnitionFailedError as error:
+            # The engine has reported it, where its platform does.
+            await self._emergency(f"ignition: failed in {error}", IgnitionError(str(error)))
+        config: Config = json.loads(text)
+        return config
+
+    async def _start(self) -> NoReturn:
+        ended: Exception = Hung("the system ended by itself")
+        try:
+            with self._host.with_userland(_Booted(self._container), self._link):
+                await self._factory(self._host, self._content["config"]).run()
+        except* (Rebooting, Hung, ContainerError) as group:
+            ended = next(leaves(group))
+        raise ended
+
+
+class _Booted:
+    """The :class:`sandbox.machines.Userland` of a container."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    async def run(self) -> NoReturn:
+        if await self._container.boot():
+            raise Rebooting("by the system")
+        raise Hung("the system has powered the machine off")
+
+
+def leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:
+    """Yield the exceptions of a group and of the groups in it."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error

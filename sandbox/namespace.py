@@ -1,0 +1,107 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The network namespace of a sandbox whose machines have network cards: it starts itself again in one, of which nothing leads outside.
+
+A bridge of machines with firmware, on which the sandbox's services listen, and the networks of simulated devices as local ones, so that
+all of them reach each other. A machine with a network card of its own takes its address away from the local ones (`sandbox.containers`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Final
+
+from metal_api.state_folder import StartError
+from sandbox.loopback import VARIABLE
+
+_LOG = logging.getLogger(__name__)
+
+_INSIDE: Final = "SANDBOX_NAMESPACE"
+"""Set in the environment of what runs in the namespace."""
+
+BRIDGE: Final = "br0"
+ADDRESS: Final = "10.9.0.1"
+NETWORK: Final = IPv4Network("10.9.0.0/24")
+_DEVICE_NETWORKS: Final = "10.64.0.0/10 10.192.0.0/10"
+
+_WATCHERS: Final = 4096
+"""Instances of inotify of one user: each systemd has about twenty, and computers allow 128."""
+_OWN_FOLDERS: Final = ("/run/netns", "/run/systemd/nspawn")
+"""Folders of containers that are in memory and the namespace's own: nothing is left in those of the computer."""
+
+
+def enter(module: str, arguments: list[str], *, as_root: bool) -> None:
+    """Start this program again in a network namespace of its own, unless it is in one already. Does not return then.
+
+    ``as_root``: as root of the computer, who may mount file systems and start containers; without it as root of a user namespace. Raises
+    :class:`StartError` where the computer refuses namespaces.
+    """
+    if os.environ.get(_INSIDE):
+        return
+    words = ["unshare", *(() if as_root else ("--user", "--map-root-user")), "--net", "--mount"]
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False) if shutil.which("unshare") else None
+    if tried is None or tried.returncode:
+        reason = tried.stderr.strip() if tried is not None else "there is no unshare (package util-linux)"
+        raise StartError(f"--machines needs a network namespace of its own, and this computer refuses it ({reason})")
+    environment = {**os.environ, _INSIDE: "root" if as_root else "user", VARIABLE: _DEVICE_NETWORKS}
+    sys.stdout.flush()
+    os.execvpe(words[0], [*words, sys.executable, "-m", module, *arguments], environment)  # noqa: S606 - no shell is needed
+
+
+def command_to_enter(environment: Path) -> str:
+    """Return the command that starts a shell in the namespace of this process, with the file ``environment``; empty if it is in none."""
+    kind = os.environ.get(_INSIDE)
+    if not kind:
+        return ""
+    user = ["--user", "--preserve-credentials"] if kind == "user" else []
+    words = ["nsenter", "--target", str(os.getpid()), *user, "--net", "--mount", f"--wd={Path.cwd()}"]
+    return shlex.join([*words, "bash", "--rcfile", str(environment.resolve())])
+
+
+def set_up() -> None:
+    """Make the bridge of the machines, and the networks of simulated devices local; in the namespace, once. Raises :class:`StartError`."""
+    if subprocess.run(["ip", "link", "show", BRIDGE], capture_output=True, check=False).returncode == 0:
+        return
+    _run("ip link set lo up")
+    _run(f"ip link add {BRIDGE} type bridge forward_delay 0")
+    _run(f"ip address add {ADDRESS}/{NETWORK.prefixlen} dev {BRIDGE}")
+    _run(f"ip link set {BRIDGE} up")
+    for network in _DEVICE_NETWORKS.split():
+        _run(f"ip route add local {network} dev lo")
+    if os.environ.get(_INSIDE) == "root":
+        # Machines with network cards are routed one by one, also to each other.
+        Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n", encoding="ascii")
+        _raise_limit(Path("/proc/sys/fs/inotify/max_user_instances"), _WATCHERS)
+        for folder in _OWN_FOLDERS:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            _run(f"mount -t tmpfs tmpfs {folder}")
+
+
+def _raise_limit(path: Path, least: int) -> None:
+    """Raise a limit of the computer, which is not the namespace's own."""
+    if int(path.read_text(encoding="ascii")) < least:
+        path.write_text(f"{least}\n", encoding="ascii")
+        _LOG.info("%s is %d from now on", path, least)
+
+
+def _run(command: str) -> None:
+    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise StartError(f"--machines: {command}: {done.stderr.strip()}")
+
+
+def use_name_server(folder: Path) -> None:
+    """Have the programs in the namespace resolve names at the sandbox's DNS server: no other one can be reached there."""
+    file = folder / "resolv.conf"
+    file.write_text(f"nameserver {ADDRESS}\noptions timeout:1 attempts:1\n", encoding="ascii")
+    done = subprocess.run(["mount", "--bind", str(file), "/etc/resolv.conf"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        _LOG.warning("names are still resolved as outside of the namespace: %s", done.stderr.strip())

@@ -1,0 +1,20 @@
+"""``python -m tests.containers [PYTEST ARGUMENT ...]``: run the tests of machines that are containers, in a network namespace.
+
+They are skipped, or fail with CI=true, where the computer cannot run containers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from metal_api.state_folder import StartError
+from sandbox.machine_kinds import MachineKinds
+from sandbox.serve import enter_for
+
+try:
+    enter_for("pytest", [str(Path(__file__).parent), *sys.argv[1:]], MachineKinds.parse("container"))
+except StartError as error:
+    print(f"tests/containers: skipped: {error}")
+    sys.exit(int(os.environ.get("CI") == "true"))

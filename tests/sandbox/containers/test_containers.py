@@ -1,0 +1,75 @@
+# Copyright: (c) 2026, equinix_metal.openshift contributors
+# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which machines are containers, and what their tree is made of. What containers do is in tests/containers."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.containers import operator_units
+from sandbox.containers.system import pool_of
+from sandbox.machine_kinds import MachineKinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("simulated", MachineKinds()),
+        ("container", MachineKinds(containers=frozenset())),
+        ("container:worker,infra", MachineKinds(containers=frozenset({"worker", "infra"}))),
+        ("qemu", MachineKinds(("bios",))),
+        ("qemu:bios,uefi", MachineKinds(("bios", "uefi"))),
+    ],
+)
+def test_kinds_of_machines(text: str, kinds: MachineKinds) -> None:
+    assert MachineKinds.parse(text) == kinds
+    assert kinds.in_namespace == (text != "simulated")
+
+
+@pytest.mark.parametrize("text", ["", "vm", "simulated:bios", "qemu:coreboot", "qemu:", "container:", f"qemu:{','.join(['bios'] * 17)}"])
+def test_other_kinds_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=f"^{text!r} "):
+        MachineKinds.parse(text)
+
+
+def pointer(*sources: Any) -> str:
+    config = {"ignition": {"version": "3.2.0", "config": {"merge": [{"source": source} for source in sources]}}}
+    return base64.b64encode(json.dumps(config).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("embedded", "pool"),
+    [
+        (pointer("https://api-int.demo.metal.test:22623/config/worker"), "worker"),
+        (pointer("data:,{}", "https://api-int.demo.metal.test:22623/config/infra"), "infra"),
+        (pointer("http://192.0.2.1/bootstrap.ign"), ""),
+        (pointer(None), ""),
+        (base64.b64encode(b'{"ignition": {"version": "3.2.0"}}').decode(), ""),
+        (base64.b64encode(b"[]").decode(), ""),
+        ("no base64", ""),
+        (None, ""),
+    ],
+)
+def test_the_pool_of_a_node_is_in_its_pointer(embedded: str | None, pool: str) -> None:
+    assert pool_of(embedded) == pool
+
+
+def test_units_of_the_operator_are_enabled_and_those_of_the_tree_ordered(tmp_path: Path) -> None:
+    folder = tmp_path / "usr/lib/systemd/system"
+    folder.mkdir(parents=True)
+    (tmp_path / operator_units.STAND_INS[1:]).mkdir(parents=True)
+    (tmp_path / operator_units.STAND_INS[1:] / "nodeip-configuration").touch()
+    operator_units.write(tmp_path)
+    assert f"ExecStart={operator_units.STAND_INS}/nodeip-configuration\n" in (folder / "nodeip-configuration.service").read_text()
+    assert "ExecStart=/bin/true\n" in (folder / "nmstate-configuration.service").read_text()
+    assert (
+        folder / "kubelet-dependencies.target.requires/nodeip-configuration.service"
+    ).resolve() == folder / "nodeip-configuration.service"
+    assert not (folder / "kubelet.service").exists()
+    assert "kubelet-dependencies.target" in (folder / "kubelet.service.d/50-order.conf").read_text()

@@ -45,6 +45,10 @@ func models() map[string]reflect.Type {
 			}
 		}
 	}
+	// Calls of older clients return these alone, and this client reads them in lists.
+	for _, model := range []any{metalv1.Facility{}, metalv1.OperatingSystem{}, metalv1.Plan{}} {
+		found[reflect.TypeOf(model).Name()] = reflect.TypeOf(model)
+	}
 	return found
 }
 

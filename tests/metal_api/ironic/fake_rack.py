@@ -247,11 +247,13 @@ class RackApi(Sandbox):
 
 
 @asynccontextmanager
-async def rack_api(state: Path, rack: FakeRack, *, strict: bool = False, **environment: Any) -> AsyncIterator[RackApi]:
-    """``strict``, ``environment``: as of :func:`tests.metal_api.conftest.sandbox_in`."""
+async def rack_api(
+    state: Path, rack: FakeRack, *, strict: bool = False, busy: float = 0.1, patience: float = 60.0, **environment: Any
+) -> AsyncIterator[RackApi]:
+    """``strict``, ``environment``: as of :func:`tests.metal_api.conftest.sandbox_in`. ``busy``, ``patience``: seconds, of the backend."""
     ports = free_ports(3)
     client = await asyncio.to_thread(rack.client)
-    ironic = IronicMachines(client, boot_url=f"http://127.0.0.1:{ports[1]}", idle=0.5, busy=0.1, patience=60)
+    ironic = IronicMachines(client, boot_url=f"http://127.0.0.1:{ports[1]}", idle=0.5, busy=busy, patience=patience)
     settings = {"has_only_servers": True, "boot_timeout": 60, **environment}
     machines = BootingMachines(ironic)
     async with sandbox_in(state, ports=(ports[0], ports[1], ports[2]), strict=strict, machines=machines, **settings) as running:

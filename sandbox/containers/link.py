@@ -69,7 +69,7 @@ class Link:
         self.name_server = name_server
         self._threads = ThreadPoolExecutor(1)
         self.names: Callable[[tuple[str, int], str], NameService] = functools.partial(_Names, self._inside)
-        self.http: Callable[..., BoundHTTP] = functools.partial(_HTTP, self._inside)
+        self.http: Callable[..., BoundHTTP] = functools.partial(HTTP, self._inside)
         self._dhcp = Child("dnsmasq", self._command, directory=folder, log=folder / "dhcp.log")
 
     @property
@@ -171,7 +171,7 @@ def _addresses(server: tuple[str, int], name: str) -> list[str]:
         return []
 
 
-class _HTTP(BoundHTTP):
+class HTTP(BoundHTTP):
     """The HTTP client of a machine, by its network card."""
 
     def __init__(self, inside: Inside, *arguments: Any) -> None:
@@ -188,8 +188,16 @@ class _Transport(httpx.AsyncBaseTransport):
         self._inside, self._options = inside, options
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request with a connection of its own, and report its start and its end to the extension ``trace``."""
         await request.aread()
-        answer: httpx.Response = await self._inside(self._send, request)
+        trace = request.extensions["trace"]
+        await trace("connection.connect_tcp.started", {})
+        end = "failed"
+        try:
+            answer: httpx.Response = await self._inside(self._send, request)
+            end = "complete"
+        finally:
+            await trace(f"connection.connect_tcp.{end}", {})
         return answer
 
     def _send(self, request: httpx.Request) -> httpx.Response:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from sandbox.containers import operator_units
+from sandbox.containers.link import HTTP
 from sandbox.containers.system import pool_of
 from sandbox.machine_kinds import MachineKinds
+from sandbox.machines.network import NameService
 
 
 @pytest.mark.parametrize(
@@ -73,3 +77,17 @@ def test_units_of_the_operator_are_enabled_and_those_of_the_tree_ordered(tmp_pat
     ).resolve() == folder / "nodeip-configuration.service"
     assert not (folder / "kubelet.service").exists()
     assert "kubelet-dependencies.target" in (folder / "kubelet.service.d/50-order.conf").read_text()
+
+
+async def test_a_request_by_a_network_card_fails_once() -> None:
+    """A connection that is refused is not taken for one that was kept and has ended, which is tried again."""
+    calls = []
+
+    async def inside(function: Callable[..., Any], *arguments: Any) -> Any:
+        calls.append(function)
+        return function(*arguments)
+
+    client = HTTP(inside, "127.0.0.1", NameService(("127.0.0.1", 9), "127.0.0.1"))
+    with pytest.raises(httpx.ConnectError):
+        await client.request("GET", "http://127.0.0.1:9/")
+    assert len(calls) == 1

@@ -26,6 +26,7 @@ class Loop:
     addresses: Callable[[], list[str]]
     host: str
     trust: ssl.SSLContext
+    port: int = 6443
     sent: list[float] = field(default_factory=list)
     failed: list[float] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -69,7 +70,9 @@ class Loop:
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
                 async with asyncio.timeout(TIMEOUT):
                     if writer is None:
-                        reader, writer = await asyncio.open_connection(next(addresses), 6443, ssl=self.trust, server_hostname=self.host)
+                        reader, writer = await asyncio.open_connection(
+                            next(addresses), self.port, ssl=self.trust, server_hostname=self.host
+                        )
                     writer.write(f"GET /readyz HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode())
                     is_answered = await _is_ready(reader)
             self.sent.append(sent)

@@ -14,10 +14,8 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
-from sandbox.openshift.binaries import ensure_binaries
 from tests.cluster.control_plane import ADDRESS, ControlPlane
-from tests.cluster.olm import DEFINITIONS
-from tests.load_balancer.conftest import build_go_module
+from tests.load_balancer.conftest import NAMESPACE
 from tests.load_balancer.namespaces import COUNT, ELASTIC, PASSWORD, Network, metadata
 from tests.load_balancer.test_announce import VIA, await_routes, requests
 
@@ -27,11 +25,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 
-MODULE = "go.universe.tf/metallb@v0.15.2"
-SUM = "h1:r7KDgJtk3KZe3qb36zRVrVCYHxLR03nPGT+qFXOomJM="
-"""Of the module of this version, as go.sum has it."""
-
-NAMESPACE = "metallb-system"
 PLURALS = {"IPAddressPool": "ipaddresspools", "BGPAdvertisement": "bgpadvertisements", "BGPPeer": "bgppeers"}
 SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
@@ -76,26 +69,6 @@ while True:
 
 def name_of(number: int) -> str:
     return f"worker-{number}.demo.metal.test"
-
-
-@pytest.fixture(scope="module")
-def metallb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of MetalLB's speaker and controller, built from their Go module, and its source as ``source``."""
-    folder = tmp_path_factory.mktemp("metallb")
-    source = build_go_module(folder, MODULE, SUM, "./speaker", "./controller")
-    (folder / "source").symlink_to(source)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory, metallb: Path) -> Iterator[ControlPlane]:
-    """A control plane with MetalLB's own custom resources."""
-    folder = tmp_path_factory.mktemp("control-plane")
-    with ControlPlane(folder, ensure_binaries()).running() as running:
-        for path in sorted((metallb / "source/config/crd/bases").glob("*.yaml")):
-            running.call("POST", DEFINITIONS, yaml.safe_load(path.read_text(encoding="utf-8"))).raise_for_status()
-        running.ensure_namespace(NAMESPACE)
-        yield running
 
 
 class Nodes(Network):

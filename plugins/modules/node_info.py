@@ -73,6 +73,12 @@ nodes:
       returned: with O(routers)
       type: bool
       sample: true
+    ingress_addresses:
+      description: Addresses of the Service C(equinix-metal) in front of all routers, of each Node the same. MetalLB announces them.
+      returned: with O(routers)
+      type: list
+      elements: str
+      sample: [192.0.2.6]
 """
 
 from ..module_utils.base.argspec import Options

@@ -167,6 +167,17 @@ class Olm:
                     self._status(f"/apis/{path}/namespaces/{namespace}/{plural}", each, status)
                 if plural == "lvmclusters":
                     self._provision()
+                else:
+                    self._assign()
+
+    def _assign(self) -> None:
+        """Give the addresses of pools to the Services that request them, as MetalLB's controller does."""
+        pools = [pool["spec"]["addresses"] for pool in self._items("/apis/metallb.io/v1beta1/ipaddresspools")]
+        for service in self._items("/api/v1/services"):
+            address = service["spec"].get("loadBalancerIP")
+            status = {"loadBalancer": {"ingress": [{"ip": address, "ipMode": "VIP"}]}}
+            if address and any(f"{address}/32" in addresses for addresses in pools) and service["status"] != status:
+                self._status(f"/api/v1/namespaces/{service['metadata']['namespace']}/services", service, status)
 
     def _provision(self) -> None:
         """Create the storage class, and the volume of the registry's claim once its pod needs that (volumeBindingMode)."""

@@ -6,10 +6,12 @@ Local storage and a registry: tests/e2e/test_services.py.
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,8 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.l
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.olm import operator_subscription
 from sandbox.testing.process import RunningSandbox
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.conftest import Play
+from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.cluster.olm import DEFINITIONS, Olm, define, prepare
 from tests.contract.environment import call
 from tests.role_play import PACED, played
@@ -32,9 +35,12 @@ PLURALS = {
     "IPAddressPool": "ipaddresspools",
     "BGPAdvertisement": "bgpadvertisements",
     "BGPPeer": "bgppeers",
+    "L2Advertisement": "l2advertisements",
+    "Service": "services",
     "LVMCluster": "lvmclusters",
 }
 PASSWORD = "Pl4ntedPassword"
+INGRESS = "127.64.250.6"
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +76,10 @@ def test_the_api_server_accepts_the_objects_with_strict_validation(prepared: Con
         *operator_subscription("metallb", [], "4.20.33", "redhat-operators")["objects"],
         *operator_subscription("lvms", [], "4.20.33", "redhat-operators")["objects"],
         *changes["present"],
+        *metallb_changes([], "metallb-system", {"nodes": [], "arp": True, "ingress": INGRESS})["present"],
         lvm_cluster(["/dev/disk/by-path/pci-0000:04:00.0-nvme-1"], "openshift-lvm-storage", {"node-role.kubernetes.io/storage": ""}),
     ]
-    for name in ("metallb-system", "openshift-lvm-storage"):
+    for name in ("metallb-system", "openshift-lvm-storage", "openshift-ingress"):
         prepared.ensure_namespace(name)
     refused = {}
     for each in objects:
@@ -90,29 +97,50 @@ def test_the_api_server_accepts_the_objects_with_strict_validation(prepared: Con
     assert answer.status_code == 400, "an unknown field is refused, or this test would prove nothing"
 
 
+def configured(cluster: ControlPlane, environment: dict[str, str], folder: Path, variables: dict[str, Any]) -> str:
+    """Let the role configure MetalLB, and return its output."""
+    cluster.write_kubeconfig(folder / "kubeconfig", server=cluster.url)
+    given = {
+        "openshift_cluster_name": "demo",
+        "openshift_base_domain": "metal.test",
+        "openshift_directory": str(folder),
+        "openshift_wait_interval": 0.5,
+        "openshift_time_scale": 0.033,
+        "openshift_metallb": True,
+        "ansible_python_interpreter": sys.executable,
+        **variables,
+    }
+    tasks = [{"name": "Configure the services", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.services"}}]
+    play = {"name": "Services", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": tasks}
+    (folder / "play.json").write_text(json.dumps([play]), encoding="utf-8")
+    with Olm(cluster):
+        code, output = played(folder / "play.json", "-i", "localhost,", "-vvv", "--diff", environment=environment)
+    assert code == 0, output[-3000:]
+    return output
+
+
+def test_by_arp_the_role_gives_the_routers_an_address(
+    prepared: ControlPlane, run: Play, sandbox_environment: dict[str, str], tmp_path: Path
+) -> None:
+    prepared.ensure_namespace("openshift-ingress")
+    given = {"openshift_load_balancer": "kube_vip", "openshift_api_address": "127.64.250.5", "openshift_ingress_address": INGRESS}
+    with socket.create_server((INGRESS, 443)):
+        configured(prepared, sandbox_environment, tmp_path, given)
+        again = configured(prepared, sandbox_environment, tmp_path, given)
+    assert "changed=0" in again, again[-3000:]
+    (advertisement,) = prepared.call("GET", "/apis/metallb.io/v1beta1/namespaces/metallb-system/l2advertisements").json()["items"]
+    assert advertisement["spec"]["ipAddressPools"] == ["equinix-metal-ingress"]
+    reach = {"kubeconfig": str(prepared.kubeconfig), "api_addresses": [ADDRESS], "wait": False}
+    assert [node["ingress_addresses"] for node in run("node_info", **reach, routers=True)["nodes"]] == [[INGRESS]]
+
+
 def test_the_password_of_metallbs_peers_is_in_a_secret_and_in_no_output(
     prepared: ControlPlane, sandbox: RunningSandbox, sandbox_environment: dict[str, str], tmp_path: Path
 ) -> None:
     order = {"count": 1, "hostname": WORKER, "tags": [f"openshift-cluster={CLUSTER}", "openshift-role=worker"]}
     (device,) = sandbox.call("POST", "devices", json=order)["ids"]
-    prepared.write_kubeconfig(tmp_path / "kubeconfig", server=prepared.url)
-    given = {
-        "openshift_cluster_name": "demo",
-        "openshift_base_domain": "metal.test",
-        "openshift_directory": str(tmp_path),
-        "openshift_wait_interval": 0.5,
-        "openshift_time_scale": 0.033,
-        "openshift_metallb": True,
-        "openshift_metallb_addresses": ["198.51.100.8/29"],
-        "openshift_metallb_password": PASSWORD,
-        "ansible_python_interpreter": sys.executable,
-    }
-    tasks = [{"name": "Configure the services", "ansible.builtin.include_role": {"name": "equinix_metal.openshift.services"}}]
-    play = {"name": "Services", "hosts": "localhost", "connection": "local", "gather_facts": False, "vars": given, **PACED, "tasks": tasks}
-    (tmp_path / "play.json").write_text(json.dumps([play]), encoding="utf-8")
-    with Olm(prepared):
-        code, output = played(tmp_path / "play.json", "-i", "localhost,", "-vvv", "--diff", environment=sandbox_environment)
-    assert code == 0, output[-3000:]
+    given = {"openshift_metallb_addresses": ["198.51.100.8/29"], "openshift_metallb_password": PASSWORD}
+    output = configured(prepared, sandbox_environment, tmp_path, given)
     assert not [each for each in spellings(PASSWORD) if each in output]
     secret = prepared.call("GET", "/api/v1/namespaces/metallb-system/secrets/equinix-metal").json()
     assert (secret["type"], b64decode(secret["data"]["password"]).decode()) == ("kubernetes.io/basic-auth", PASSWORD)

@@ -5,25 +5,30 @@ A cluster with three workers: OpenShift runs two routers, so one worker has none
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import Any
 
+import httpx
 import jinja2
 import pytest
 
 from sandbox.openshift.kube_vip import LEASE, LEASE_DURATION, LEASES, LONGEST_RETRY
 from sandbox.testing.process import REPOSITORY
+from tests.cluster.olm import Olm
 from tests.e2e.harness import NAME, User, until
 from tests.e2e.ingress import ROUTER_PODS, assert_served, routers, trust
 from tests.e2e.requests_per_second import RATE, Loop
 from tests.e2e.test_networks import layer2_inventory
+from tests.e2e.test_services import OfUser
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.debian("haproxy")]
 
@@ -39,10 +44,11 @@ EXTERNAL = "127.5.77.9"
 """Address of the user's own load balancer."""
 
 
-class BalancedUser(User):
+class BalancedUser(OfUser):
     """A user with a cluster of one kind of load balancing, and with objects of another cluster in the project."""
 
     kind = ""
+    ingress = ""
     decoys: tuple[str, ...] = ()
 
     def reserve_decoys(self) -> None:
@@ -60,7 +66,7 @@ class BalancedUser(User):
         return found
 
 
-def balanced(user: User, kind: str) -> None:
+def balanced(user: BalancedUser, kind: str) -> None:
     """Give the inventory three workers and a load balancer of this kind."""
     user.edit_workers(2)
     number = {"haproxy": 1, "haproxy-pair": 2}.get(kind, 0)
@@ -75,8 +81,9 @@ def balanced(user: User, kind: str) -> None:
         project = f"projects/{user.sandbox.environment['METAL_PROJECT_ID']}"
         block = user.ask("POST", f"{project}/ips", json={"type": "public_ipv4", "quantity": 16, "metro": "da", "details": "machines"})
         in_vlan = layer2_inventory({"openshift_vlan_gateway": "public", "openshift_vlan_reservation_id": block["id"]})
-        announced = str(ip_network(f"{block['network']}/{block['cidr']}")[14])
-        content["all"]["vars"] |= {**in_vlan.pop("all")["vars"], "openshift_api_address": announced}
+        api, user.ingress = (str(ip_network(f"{block['network']}/{block['cidr']}")[number]) for number in (14, 13))
+        addresses = {"openshift_api_address": api, "openshift_ingress_address": user.ingress, "openshift_metallb": True}
+        content["all"]["vars"] |= {**in_vlan.pop("all")["vars"], **addresses}
         content |= in_vlan
     if kind == "external":
         addresses = {
@@ -91,7 +98,8 @@ def balanced(user: User, kind: str) -> None:
 @pytest.fixture(scope="module", params=KINDS)
 def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BalancedUser]:
     user = BalancedUser(tmp_path_factory.mktemp(f"balanced-{request.param}"), speed=600)
-    with user.at_work(), own_load_balancer(user) if request.param == "external" else contextlib.nullcontext():
+    beside = {"external": own_load_balancer, "kube_vip-arp": metallb}.get(request.param, contextlib.nullcontext)
+    with user.at_work(), beside(user):
         balanced(user, request.param)
         user.kind = request.param
         user.reserve_decoys()
@@ -125,9 +133,49 @@ def own_load_balancer(user: User) -> Iterator[None]:
         process.wait()
 
 
-def test_every_address_answers_and_a_second_install_changes_nothing(user: User) -> None:
+@contextlib.contextmanager
+def metallb(user: BalancedUser) -> Iterator[None]:
+    """MetalLB beside the sandbox: stand-ins for its operator and a speaker, which leads to a router when the Service has its address."""
+    servers: list[asyncio.Server] = []
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        port = writer.get_extra_info("sockname")[1]
+        for node in await asyncio.to_thread(routers, user):
+            (address,) = user.names.addresses(node)
+            onward = await asyncio.open_connection(address, port)
+            await asyncio.gather(copy(reader, onward[1]), copy(onward[0], writer), return_exceptions=True)
+            return
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    async def announce(ends: threading.Event) -> None:
+        while not ends.is_set():
+            await asyncio.sleep(1)
+            with contextlib.suppress(httpx.HTTPError):
+                answer = await asyncio.to_thread(user.call, "GET", "/api/v1/namespaces/openshift-ingress/services/equinix-metal")
+                if not servers and answer.status_code == 200 and answer.json()["status"]["loadBalancer"]:
+                    servers.extend([await asyncio.start_server(relay, user.ingress, port) for port in (80, 443)])
+
+    ends = threading.Event()
+    thread = threading.Thread(target=lambda: asyncio.run(announce(ends)))
+    thread.start()
+    try:
+        with Olm(user, interval=1, prepares=True):
+            yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+def test_every_address_answers_and_a_second_install_changes_nothing(user: BalancedUser) -> None:
     assert len(routers(user)) == 2
     assert_served(user)
+    if user.ingress:
+        assert user.names.addresses(f"console.apps.{NAME}") == [user.ingress]
     user.play("install.yml").changed_nothing()
 
 

@@ -25,7 +25,13 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
 ]
 
-PLURALS = {"IPAddressPool": "ipaddresspools", "BGPAdvertisement": "bgpadvertisements", "BGPPeer": "bgppeers"}
+PLURALS = {
+    "IPAddressPool": "ipaddresspools",
+    "BGPAdvertisement": "bgpadvertisements",
+    "BGPPeer": "bgppeers",
+    "L2Advertisement": "l2advertisements",
+    "Service": "services",
+}
 SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 API_PORT = 16443
@@ -126,7 +132,8 @@ def found(*numbers: int, **more: Any) -> dict[str, Any]:
 
 
 def create(cluster: ControlPlane, each: dict[str, Any]) -> None:
-    path = f"/apis/{each['apiVersion']}/namespaces/{NAMESPACE}/{PLURALS[each['kind']]}"
+    group = "/api/v1" if each["apiVersion"] == "v1" else f"/apis/{each['apiVersion']}"
+    path = f"{group}/namespaces/{each['metadata']['namespace']}/{PLURALS[each['kind']]}"
     cluster.call("POST", f"{path}?fieldValidation=Strict", each).raise_for_status()
 
 

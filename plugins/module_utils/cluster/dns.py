@@ -58,7 +58,8 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by k
     ``workers``: host names of the workers of the inventory that may run routers; as long as none of them exists ``*.apps`` has no record.
     ``removed``: further host names that must not have a record. ``balanced``: the cluster has a load balancer for API and routers.
     ``entries``: its addresses, ``api`` and ``ingress``; an empty one is that of the load balancer devices. Without a load balancer ``api``
-    is the address that the control plane announces itself, which the records of the API lead to when the bootstrap is complete.
+    is the address that the control plane announces itself, which the records of the API lead to when the bootstrap is complete, and
+    ``ingress`` the one that ``*.apps`` leads to when a Service has it.
 
     The records of an adopted cluster's services lead to machines that are not managed, so they are in neither list.
     """
@@ -84,7 +85,10 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by k
     machine_values = sorted({address for device in present for address in machine_addresses(device, families)})
     # kube-vip announces its address from the first API server of the control plane on, and the bootstrap device cannot take part.
     announced = sorted((entries or {}).get("api") or []) if bootstrap_complete and not balanced else []
-    services = [announced or api, announced or api, ingress, [], [], machine_values]
+    # MetalLB is installed in the complete cluster.
+    current = {address for node in nodes for address in node.get("ingress_addresses", ())}
+    apps = [address for address in (entries or {}).get("ingress") or () if address in current]
+    services = [announced or api, announced or api, apps or ingress, [], [], machine_values]
     if balanced:
         own = all_of(by_role["load_balancer"])
         api_entry, ingress_entry = (sorted((entries or {}).get(kind) or own) for kind in ("api", "ingress"))

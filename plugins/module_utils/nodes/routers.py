@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 INGRESS_CONTROLLER = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
 ROUTER_PODS = "/api/v1/namespaces/openshift-ingress/pods"
 ROUTER_DEPLOYMENT = "/apis/apps/v1/namespaces/openshift-ingress/deployments/router-default"
+INGRESS_SERVICE = "/api/v1/namespaces/openshift-ingress/services/equinix-metal"
+"""The Service of type LoadBalancer in front of the routers, of a cluster whose MetalLB announces the address of ingress."""
 ROUTER_LABEL = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller=default"
 
 SYSTEM_TAINTS = "node.kubernetes.io/"
@@ -58,8 +60,8 @@ def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return toleration.get("key") == taint.get("key") and text(toleration.get("value")) == text(taint.get("value"))
 
 
-def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tuple[dict[str, dict[str, bool]], list[str]]:
-    """Return ``router`` and ``may_run_router`` by the name of each Node object, and what is waited for.
+def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return ``router``, ``may_run_router`` and ``ingress_addresses`` by the name of each Node object, and what is waited for.
 
     Routers are waited for on nodes that can take one now: as many as are configured, or as such nodes exist. After a change of the
     IngressController they are those of its new placement.
@@ -68,8 +70,11 @@ def read_routers(client: ClusterClient, nodes: Sequence[dict[str, Any]]) -> tupl
     controller = client.get(INGRESS_CONTROLLER) or {}
     deployment = client.get(ROUTER_DEPLOYMENT) or {}
     running = router_nodes(client.objects(ROUTER_PODS, labels=ROUTER_LABEL))
-    routers = {
+    status = mapping((client.get(INGRESS_SERVICE) or {}).get("status"))
+    addresses = [text(entry.get("ip")) for entry in mappings(mapping(status.get("loadBalancer")).get("ingress"))]
+    routers: dict[str, dict[str, Any]] = {
         text(mapping(node.get("metadata")).get("name")): {
+            "ingress_addresses": addresses,
             "router": text(mapping(node.get("metadata")).get("name")) in running,
             "may_run_router": may_run_router(deployment, node),
         }

@@ -186,9 +186,7 @@ CHECKS: Mapping[str, Check] = {
     ),
     "MetalLB": Check(
         services.metallb,
-        expected="with openshift_metallb, addresses for Services, nodes with private addresses, and BGP that is enabled or can be enabled"
-        " for the project",
-        advice="check the project's BGP with the module metal_bgp_info",
+        expected="with openshift_metallb, addresses for Services, and for BGP nodes with private addresses and the project's password",
     ),
     "cluster networks": Check(
         networks.networks,
@@ -238,15 +236,15 @@ CHECKS: Mapping[str, Check] = {
     "load balancer": Check(
         load_balancer.kind,
         expected="openshift_load_balancer dns with no host in the group load_balancer, haproxy with one or two hosts in one metro"
-        " (two need openshift_metadata_url), kube_vip with no host, and openshift_api_address or the control plane in one metro and"
-        " openshift_machine_network bond, or external with no host, openshift_api_address and openshift_ingress_address",
+        " (two need openshift_metadata_url), kube_vip with no host, and openshift_api_address (and openshift_ingress_address) or the"
+        " control plane in one metro and openshift_machine_network bond, or external with no host and both addresses",
         advice="set openshift_load_balancer to dns, kube_vip or external without a host in the group load_balancer, or to haproxy with one"
         " or two hosts",
     ),
     "BGP": Check(
         load_balancer.bgp,
-        expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, or haproxy with"
-        " two hosts",
+        expected="no BGP configuration of the project, or one that is enabled, if devices announce an address: kube_vip, haproxy with two"
+        " hosts, or openshift_metallb",
         advice="wait until the service has approved the request for BGP, or request local BGP, which needs no approval (module"
         " metal_bgp_config)",
     ),

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -62,14 +62,19 @@ def _block_problems(context: Context) -> Iterator[str]:
             users.setdefault(identity, []).append(machine)
     blocks = {block["id"]: block for block in context.read("device_blocks", "ip_reservations")} if users else {}
     for identity, machines in users.items():
-        block = blocks.get(identity)
         metros = sorted({place.metro for machine in machines for place in context.places_of(machine)})
-        if block is None:
-            problem = f"the project has no IP reservation {identity}"
-        elif not (problem := unusable(block)) and block.get("metro") and any(metro != block["metro"] for metro in metros):
-            problem = f"the IP reservation {identity} is in {block['metro']}, and machines are in {listed(metros)}"
-        if problem:
+        if problem := block_problem(identity, blocks.get(identity), metros):
             yield f"{problem} (metal_ip_addresses of {listed(machine['hostname'] for machine in machines)})"
+
+
+def block_problem(identity: str, block: Mapping[str, Any] | None, metros: Iterable[str]) -> str:
+    """Return why machines in these metros cannot use the IP reservation of this id, None if the project lacks it; empty if they can."""
+    if block is None:
+        return f"the project has no IP reservation {identity}"
+    others = [metro for metro in metros if block.get("metro") and metro != block["metro"]]
+    return unusable(block) or (
+        f"the IP reservation {identity} is in {block['metro']}, and machines are in {listed(others)}" if others else ""
+    )
 
 
 def orders_all_keys(machine: Mapping[str, Any]) -> bool:

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from ipaddress import IPv4Network
 from typing import Any
 
 from ..manifests.ingress_controller import CONTROL_PLANE
-from ..settings.networks import ip_families
+from ..services.metallb import IPV4, address_range
+from ..settings.networks import ip_families, is_address
+from ..settings.vlan import ipv4_network
 from .context import Context, Machine
 from .findings import Finding, counted, failed, listed, not_checkable, passed, passed_if, warning
 
-API_PORT, MACHINE_CONFIG_PORT = 6443, 22623
+API_PORT, MACHINE_CONFIG_PORT, HTTPS_PORT = 6443, 22623, 443
 FIREWALL = "check that this is the address of the load balancer, and that no firewall drops the controller's packets to it"
 MOST = 2
 """Load balancer devices that can share an elastic address."""
@@ -34,10 +36,10 @@ def kind(context: Context) -> Finding:
         malformed = [f"openshift_{name} is {text or 'not set'}" for name, text in addresses.items() if not is_address(text)]
         if malformed:
             return failed(f"{state}; {' and '.join(malformed)}", "set both to the addresses of your load balancer")
-    elif addresses["ingress_address"] or (addresses["api_address"] and chosen != "kube_vip"):
+    elif any(addresses.values()) and not uses_arp(context):
         return failed(
-            f"{state}; openshift_api_address is that of kube_vip or of an external load balancer, openshift_ingress_address of the latter",
-            "set openshift_load_balancer to external, or remove the addresses",
+            f"{state}; openshift_api_address, alone or with openshift_ingress_address, is of kube_vip or of an external load balancer",
+            "set openshift_load_balancer to kube_vip or external, and openshift_api_address, or remove the addresses",
         )
     if chosen == "kube_vip":
         problems = list(_kube_vip_problems(context))
@@ -54,8 +56,10 @@ def kind(context: Context) -> Finding:
 def _kube_vip_problems(context: Context) -> Iterator[str]:
     if context.groups["load_balancer"]:
         yield "kube_vip uses no load balancer devices: remove the hosts from the group load_balancer"
-    if address := context.text("api_address"):
-        yield from _arp_problems(context, address)
+    if context.texts("service_networks") and IPV4 not in ip_families(context.texts("service_networks")):
+        yield "the address that kube-vip announces is of IPv4, and openshift_service_networks has none"
+    if uses_arp(context):
+        yield from _arp_problems(context)
         return
     masters = context.groups["control_plane"]
     metros = sorted({str(machine.get("metro")) for machine in masters})
@@ -64,23 +68,45 @@ def _kube_vip_problems(context: Context) -> Iterator[str]:
         yield f"the control plane is in {where}, and the elastic address that kube-vip announces belongs to one metro"
     if context.text("machine_network") == "layer3":
         yield "BGP sessions use the private addresses, and openshift_machine_network layer3 configures none: use bond"
-    if context.texts("service_networks") and 4 not in ip_families(context.texts("service_networks")):
-        yield "the elastic address that kube-vip announces is of IPv4, and openshift_service_networks has none"
 
 
-def _arp_problems(context: Context, address: str) -> Iterator[str]:
-    """Yield why the control plane nodes cannot announce this address by ARP."""
-    if not is_address(address) or ":" in address:
-        yield f"openshift_api_address {address} is not an IPv4 address"
-    elif context.text("machine_network") == "private":
-        yield "private addresses are routed one by one, and ARP needs one subnet of the control plane: use vlan"
-    if context.texts("service_networks") and 4 not in ip_families(context.texts("service_networks")):
-        yield "ARP is of IPv4, and openshift_service_networks has none"
+def _arp_problems(context: Context) -> Iterator[str]:
+    """Yield why the nodes cannot announce these addresses by ARP."""
+    announced = announced_addresses(context)
+    yield from (f"{name} {text} is not an IPv4 address" for name, text in announced if ":" in text or not address_range(text))
+    taken, subnets = list(announced), set()
+    # The check of the VLAN knows the addresses in it.
+    for device in context.devices if context.text("machine_network") != "vlan" else ():
+        for entry in (entry for entry in device["ip_addresses"] if entry["public"] and entry["address_family"] == IPV4):
+            taken += [(str(device["hostname"]), str(entry["address"])), ("the gateway", str(entry["gateway"]))]
+            subnets.add(ipv4_network(f"{entry['address']}/{entry['cidr']}"))
+    yield from announced_problems(context, [subnet for subnet in subnets if subnet], taken)
+    if context.text("ingress_address") and not context.settings.get("metallb"):
+        yield "MetalLB announces openshift_ingress_address: set openshift_metallb to true"
 
 
 def uses_arp(context: Context) -> bool:
-    """Return whether the control plane nodes announce the address of the API by ARP."""
+    """Return whether nodes announce the address of the API by ARP, and those of MetalLB."""
     return context.text("load_balancer") == "kube_vip" and bool(context.text("api_address"))
+
+
+def announced_addresses(context: Context) -> list[tuple[str, str]]:
+    """Return what nodes announce by ARP: variables with an address, or with a network or a range of addresses."""
+    names = ("api_address", "ingress_address") if uses_arp(context) else ()
+    pools = [("openshift_metallb_addresses", text) for text in context.texts("metallb_addresses") if names]
+    return [*((f"openshift_{name}", context.text(name)) for name in names if context.text(name)), *pools]
+
+
+def announced_problems(context: Context, subnets: Collection[IPv4Network], taken: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield which addresses that nodes announce by ARP are in none of the subnets, or taken: owners and their addresses."""
+    for name, text in announced_addresses(context):
+        first, last = address_range(text) or (0, 0)
+        if first and subnets and not any(int(subnet[0]) < first and last < int(subnet[-1]) for subnet in subnets):
+            yield f"{name} {text} is not within the addresses of machines in {listed(map(str, subnets))}"
+        for owner, address in taken:
+            other = address_range(address)
+            if other and (owner, address) != (name, text) and first <= other[1] and other[0] <= last:
+                yield f"{name} {text} conflicts with {owner} ({address})"
 
 
 def needs_bgp(context: Context) -> bool:
@@ -89,8 +115,12 @@ def needs_bgp(context: Context) -> bool:
     return (chosen == "kube_vip" and not uses_arp(context)) or (chosen == "haproxy" and len(context.groups["load_balancer"]) > 1)
 
 
+def metallb_uses_bgp(context: Context) -> bool:
+    return bool(context.settings.get("metallb")) and not uses_arp(context)
+
+
 def bgp(context: Context) -> Finding:
-    if not needs_bgp(context):
+    if not needs_bgp(context) and not metallb_uses_bgp(context):
         return passed("not needed: no device announces an address")
     context.read("bgp", "bgp_sessions")
     config = context.readings["bgp"].get("bgp_config")
@@ -98,14 +128,6 @@ def bgp(context: Context) -> Finding:
         return passed("not enabled yet: this run enables local BGP for the project")
     observed = f"{config['deployment_type']} BGP with ASN {config['asn']}, status {config['status']}"
     return passed_if(config["status"] == "enabled", observed)
-
-
-def is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def ingress(context: Context) -> Finding:
@@ -171,7 +193,7 @@ def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
     if uses_arp(context) and results:
-        return _announced(context, is_open=results[0]["answer"] == "open")
+        return _announced(context, results)
     finding = _ports(context, [result for result in results if result["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
     published = [str(result["address"]) for result in results if (result["port"], result["answer"]) == (MACHINE_CONFIG_PORT, "open")]
     if not published or finding.verdict == "failed":
@@ -183,25 +205,33 @@ def ports(context: Context) -> Finding:
     )
 
 
-def _announced(context: Context, *, is_open: bool) -> Finding:
-    """Return the finding for the address that the control plane announces by ARP."""
-    endpoint = f"{context.text('api_address')} port {API_PORT}"
-    if context.is_bootstrapped:
-        advice = "check the pods kube-vip in the namespace kube-system, and journalctl -u kube-vip on the control plane nodes"
-        return passed(f"open: {endpoint}") if is_open else failed(f"no control plane node answers at {endpoint}", advice)
-    if is_open and not context.devices:
-        return failed(f"{endpoint} is open, and no machine of the cluster exists", "set openshift_api_address to an address that is free")
-    return passed("the control plane is not complete yet")
+def _announced(context: Context, results: Sequence[Mapping[str, Any]]) -> Finding:
+    """Return the finding for the addresses that nodes announce by ARP."""
+    nodes: Sequence[Mapping[str, Any]] = (context.readings.get("kubeconfig") or {}).get("nodes") or ()
+    has_service = any(context.text("ingress_address") in node.get("ingress_addresses", ()) for node in nodes)
+    expected = {API_PORT: context.is_bootstrapped, HTTPS_PORT: has_service}
+    opened = listed(_endpoint(result) for result in results if result["answer"] == "open")
+    closed = listed(_endpoint(result) for result in results if result["answer"] != "open" and expected[result["port"]])
+    if closed:
+        return failed(
+            f"no node answers at {closed}",
+            "check journalctl -u kube-vip on the control plane nodes, and for ingress the routers and the pods speaker in metallb-system",
+        )
+    if opened and not context.devices:
+        return failed(f"{opened} is open, and no machine of the cluster exists", "set an address that is free")
+    return passed(f"open: {opened}" if opened else "the cluster is not complete yet")
+
+
+def _endpoint(result: Mapping[str, Any]) -> str:
+    return f"{result['address']} port {result['port']}"
 
 
 def _ports(context: Context, results: list[Mapping[str, Any]], *, is_own: bool) -> Finding:
-    if not results and context.text("load_balancer") in ("dns", "kube_vip"):
-        return passed("no load balancer device")
     if not results:
-        return not_checkable("not checked: this run creates the load balancer")
+        has_none = context.text("load_balancer") in ("dns", "kube_vip")
+        return passed("no load balancer device") if has_none else not_checkable("not checked: this run creates the load balancer")
     ports_by_answer = {
-        answer: [f"{result['address']} port {result['port']}" for result in results if result["answer"] == answer]
-        for answer in ("open", "refused", "silent")
+        answer: [_endpoint(result) for result in results if result["answer"] == answer] for answer in ("open", "refused", "silent")
     }
     observed = "; ".join(f"{answer}: {listed(where)}" for answer, where in ports_by_answer.items() if where)
     if not ports_by_answer["refused"] and not ports_by_answer["silent"]:

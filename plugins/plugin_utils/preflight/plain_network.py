@@ -10,7 +10,7 @@ from typing import Any
 from ..settings.networks import ip_families
 from .context import Context
 from .findings import Finding, failed, listed, passed, warning
-from .load_balancer import needs_bgp, uses_arp
+from .load_balancer import metallb_uses_bgp, needs_bgp, uses_arp
 
 FEATURES = frozenset({"backend_transfer", "layer_2", "global_ipv4"})
 """Features of a facility's network (vendor's OpenAPI text). A plain network has none of them."""
@@ -29,8 +29,8 @@ def needs(context: Context) -> Iterator[str]:
         yield "openshift_machine_network vlan needs VLANs: use layer3"
     if 6 in ip_families(context.texts("service_networks")):
         yield "openshift_service_networks has IPv6 and devices have no IPv6 address: use IPv4 alone"
-    if context.settings.get("metallb"):
-        yield "openshift_metallb announces addresses by BGP: leave it unset"
+    if metallb_uses_bgp(context):
+        yield "openshift_metallb announces addresses by BGP unless openshift_load_balancer is kube_vip with openshift_api_address"
     if any(machine.get("ip_addresses") for machine in context.machines_to_order):
         yield "metal_ip_addresses requests private addresses, and each device has one public IPv4 address: leave it unset"
     for files, url, remedy in _firmware_downloads(context):
@@ -62,7 +62,7 @@ def plain_network(context: Context) -> Finding:
     routed = [metro for metro in context.metros() if metro not in plain]
     if routed and uses_arp(context) and context.text("machine_network") != "vlan":
         found = (
-            f"openshift_api_address is announced by ARP in one subnet of the control plane, and the network of {listed(routed)}"
+            f"openshift_api_address is announced by ARP in one subnet of the nodes, and the network of {listed(routed)}"
             f" {'routes each machine by itself' if facilities else 'is not known'}"
         )
         advice = "use openshift_machine_network vlan, or remove openshift_api_address, so that kube_vip announces an elastic address by BGP"

@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...module_utils.base.json_objects import mapping, mappings
-from ...module_utils.metal.ip_reservation import unusable
 from ..manifests.node_network import NODE_ADDRESS
 from ..services.lvms import STORAGE_CLASS
-from ..services.metallb import malformed_addresses
+from ..services.metallb import address_range
+from ..settings.networks import is_address
 from .context import NAME, Context, Machine
+from .devices import block_problem
 from .findings import Finding, failed, listed, not_checkable, passed, passed_if, warning
-from .load_balancer import is_address, needs_bgp
+from .load_balancer import needs_bgp, uses_arp
 
 ANNOUNCED = ("public_ipv4", "global_ipv4")
 """Types of blocks whose addresses MetalLB announces; its sessions are of IPv4."""
-
 
 QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?([KMGTPE]i|[kMGTPE])?")
 """A size as Kubernetes requires it (apimachinery, resource.Quantity), without the forms that no volume has."""
@@ -124,24 +124,28 @@ def metallb(context: Context) -> Finding:
         if addresses or context.text("metallb_reservation"):
             return warning("addresses for Services are set, which have no effect without openshift_metallb")
         return passed("not installed")
-    return _unannounced(context, addresses) or _block(context) or _project(context)
+    unannounced = _unannounced(context, addresses)
+    return unannounced or (passed("by ARP") if uses_arp(context) else _block(context) or _project(context))
 
 
 def _unannounced(context: Context, addresses: list[str]) -> Finding | None:
     network = context.text("machine_network")
-    if network not in NODE_ADDRESS:
+    if uses_arp(context):
+        if unused := [f"openshift_metallb_{name}" for name in ("reservation", "password") if context.text(f"metallb_{name}")]:
+            return failed(f"with openshift_api_address MetalLB announces by ARP, without {listed(unused)}", "leave these unset")
+    elif network not in NODE_ADDRESS:
         return failed(
             f"openshift_machine_network is {network}, and its nodes have no private address, from which alone the routers of the Metal API"
             " accept BGP sessions",
             "set openshift_machine_network to bond or private before the cluster is installed, or openshift_metallb to false",
         )
-    if not addresses and not context.text("metallb_reservation"):
+    has_ingress = uses_arp(context) and bool(context.text("ingress_address"))
+    if not addresses and not context.text("metallb_reservation") and not has_ingress:
         return failed(
             "no addresses for Services",
             "set openshift_metallb_addresses, or openshift_metallb_reservation to the ID of a block of elastic addresses",
         )
-    malformed = malformed_addresses(addresses)
-    if malformed:
+    if malformed := [text for text in addresses if not address_range(text) or not {"/", "-"} & {*text}]:
         return failed(f"neither a network nor a range of addresses: {listed(malformed)}", "correct openshift_metallb_addresses")
     if context.text("load_balancer") == "kube_vip" and needs_bgp(context) and not context.groups["workers"]:
         return failed(
@@ -155,48 +159,23 @@ def _block(context: Context) -> Finding | None:
     identity = context.text("metallb_reservation")
     if not identity:
         return None
-    blocks = context.read("metallb_block", "ip_reservations")
-    if not blocks:
-        return failed(
-            f"the project has no block of addresses with the ID {identity}",
-            "correct openshift_metallb_reservation: the module metal_ip_reservation_info lists the blocks of the project",
-        )
-    block = blocks[0]
-    if problem := unusable(block):
-        return failed(problem, "wait until the IP reservation is approved, or set openshift_metallb_reservation to another one")
-    if block.get("type") not in ANNOUNCED:
-        return failed(
-            f"the block {block.get('network')}/{block.get('cidr')} is of the type {block.get('type')}",
-            f"set openshift_metallb_reservation to a block of the type {' or '.join(ANNOUNCED)}",
-        )
+    block = next(iter(context.read("metallb_block", "ip_reservations")), None)
     nodes = context.groups["workers"] or context.groups["control_plane"]
-    metros = sorted({place.metro for machine in nodes for place in context.places_of(machine)})
-    if block.get("metro") and any(metro != block["metro"] for metro in metros):
-        return failed(
-            f"the block {block.get('network')}/{block.get('cidr')} is of the metro {block['metro']}, and the nodes are in {listed(metros)}",
-            "set openshift_metallb_reservation to a block in the metro of the nodes",
-        )
-    return None
+    problem = block_problem(identity, block, sorted({place.metro for machine in nodes for place in context.places_of(machine)}))
+    if block and not problem and block["type"] not in ANNOUNCED:
+        problem = f"the IP reservation {identity} is {block['type']}, not {' or '.join(ANNOUNCED)}"
+    advice = "set openshift_metallb_reservation to another block of the project: the module metal_ip_reservation_info lists them"
+    return failed(problem, advice) if problem else None
 
 
 def _project(context: Context) -> Finding:
-    reading = context.readings.get("bgp") or {}
-    if "bgp_config" not in reading:
-        # Also of a Metal API without BGP, whose answer is 404.
-        context.read("bgp", "bgp_config")
-    config = reading["bgp_config"]
-    if not config:
-        return passed("the run enables local BGP for the project")
-    if config.get("status") != "enabled":
-        return failed(
-            f"BGP of the project is {config.get('status')}, not enabled: no device can have a BGP session",
-            "wait until the service has approved BGP for the project, or set openshift_metallb to false",
-        )
+    """Return the finding for the project's BGP. The check "BGP" reports whether it is enabled."""
+    config = (context.readings.get("bgp") or {}).get("bgp_config") or {}
     has_password, is_set = bool(config.get("md5_enabled")), bool(context.text("metallb_password"))
-    if has_password != is_set:
+    if config and has_password != is_set:
         return failed(
             f"BGP of the project has {'a' if has_password else 'no'} password, and openshift_metallb_password is"
             f" {'set' if is_set else 'not set'}",
             "set openshift_metallb_password to the password of the project's BGP configuration, or leave it unset if that has none",
         )
-    return passed(f"by {config.get('deployment_type')} BGP with the ASN {config.get('asn')}")
+    return passed("by BGP")

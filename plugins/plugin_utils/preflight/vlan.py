@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from ipaddress import IPv4Address, IPv4Network, ip_address
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from ...module_utils.machines.placement import metros_of
 from ...module_utils.metal.gateway import SUBNET_SIZES
-from ...module_utils.metal.ip_reservation import unusable
 from ..settings.networks import parse_network
 from ..settings.variables import VARIABLES
-from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, gateway_subnet
+from ..settings.vlan import LAYER_2, OWN_GATEWAYS, gateway_kind, ipv4_network
 from .context import Context, is_placement
+from .devices import block_problem
 from .findings import Finding, UnreadableError, counted, failed, listed, not_checkable, passed
-from .load_balancer import is_address, needs_bgp, uses_arp
+from .load_balancer import announced_addresses, announced_problems, metallb_uses_bgp, needs_bgp, uses_arp
 
 FEWEST_ADDRESSES = 4
 """A smaller network has no addresses between its own and that for broadcasts."""
@@ -39,7 +39,7 @@ def vlan(context: Context) -> Finding:
             unread.append(problem)
     subnet = _subnet(context)
     if not unread:
-        problems += [*_subnet_problems(context, subnet), *_machine_problems(context, subnet), *_api_address_problems(context, subnet)]
+        problems += [*_subnet_problems(context, subnet), *_machine_problems(context, subnet), *_announced_problems(context, subnet)]
     if problems or any(problem.failed for problem in unread):
         return failed("; ".join([*problems, *map(str, unread)]))
     if unread:
@@ -100,7 +100,7 @@ def _mode_problems(context: Context) -> Iterator[str]:
             " openshift_load_balancer external alone"
         )
     is_kube_vip = context.text("load_balancer") == "kube_vip" and needs_bgp(context)
-    if is_kube_vip or context.settings.get("metallb"):
+    if is_kube_vip or metallb_uses_bgp(context):
         name = "openshift_load_balancer kube_vip without openshift_api_address" if is_kube_vip else "openshift_metallb"
         yield f"{name} speaks BGP from the private address of the device, which machines in layer 2 have not"
 
@@ -110,13 +110,14 @@ def _is_public(context: Context) -> bool | None:
     kind = gateway_kind(context.text("vlan_gateway"))
     if kind != "id":
         return kind == "public"
-    gateway = _given_gateway(context)
+    gateway = _given(context, "vlan_gateway", "metal_gateways", "vlan_gateway")
     return None if gateway is None else gateway.get("private_ipv4_subnet_size") is None and gateway.get("vrf_id") is None
 
 
-def _given_gateway(context: Context) -> Mapping[str, Any] | None:
-    listed_ = (context.readings.get("vlan_gateway") or {}).get("metal_gateways") or []
-    return next((gateway for gateway in listed_ if gateway.get("id") == context.text("vlan_gateway")), None)
+def _given(context: Context, reading: str, payload: str, name: str) -> Mapping[str, Any] | None:
+    """Return the existing object that a variable names; None of one that the project lacks."""
+    objects = (context.readings.get(reading) or {}).get(payload) or ()
+    return next((item for item in objects if item.get("id") == context.text(name)), None)
 
 
 def _without_effect(context: Context) -> Iterator[str]:
@@ -131,19 +132,11 @@ def _subnet(context: Context) -> IPv4Network | None:
     """Return the network of the VLAN: that of the Metal gateway or of its block; None if it is malformed, or not known before the run."""
     kind = gateway_kind(context.text("vlan_gateway"))
     if kind == "id":
-        chosen = _given_gateway(context)
-        return gateway_subnet(chosen) if chosen else None
+        return ipv4_network(str((_given(context, "vlan_gateway", "metal_gateways", "vlan_gateway") or {}).get("gateway_address")))
     if kind == "public" and context.text("vlan_reservation_id"):
-        chosen = _given_block(context)
-        return _network(f"{chosen.get('network')}/{chosen.get('cidr')}") if chosen else None
-    return None if kind in OWN_GATEWAYS else _network(context.text("vlan_subnet"))
-
-
-def _network(text: str) -> IPv4Network | None:
-    try:
-        return IPv4Network(text)
-    except ValueError:
-        return None
+        chosen = _given(context, "vlan_reservation", "ip_reservations", "vlan_reservation_id")
+        return ipv4_network(f"{chosen.get('network')}/{chosen.get('cidr')}") if chosen else None
+    return None if kind in OWN_GATEWAYS else ipv4_network(context.text("vlan_subnet"))
 
 
 def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
@@ -153,12 +146,10 @@ def _subnet_problems(context: Context, subnet: IPv4Network | None) -> Iterator[s
             known = f", {subnet}" if subnet else ""
             yield f"openshift_vlan_subnet is {text}, and the subnet is that of the Metal gateway{known}: leave openshift_vlan_subnet empty"
         return
-    if subnet is None or "/" not in text or subnet.num_addresses < FEWEST_ADDRESSES:
+    if subnet is None or not text.startswith(f"{subnet[0]}/") or subnet.num_addresses < FEWEST_ADDRESSES:
         yield f"openshift_vlan_subnet has to be an IPv4 network such as 192.168.40.0/24, it is '{text}'"
         return
-    machine_networks = [parsed for cidr in context.texts("machine_networks") if (parsed := parse_network(cidr))]
-    own = parse_network(text)
-    if own is not None and not any(own in network for network in machine_networks):
+    if not any(parse_network(text) in network for network in filter(None, map(parse_network, context.texts("machine_networks")))):
         yield f"openshift_vlan_subnet {text} is in none of openshift_machine_networks"
     if kind == "address" and IPv4Address(context.text("vlan_gateway")) not in subnet:
         yield f"openshift_vlan_gateway {context.text('vlan_gateway')} is not in openshift_vlan_subnet {text}"
@@ -168,20 +159,30 @@ def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[
     address_of = {str(machine["hostname"]): str(machine.get("vlan_address") or "") for machine in context.nodes}
     if without := [name for name, address in address_of.items() if not address]:
         yield f"openshift_vlan_address is not set for {listed(without)}"
-    size = subnet.num_addresses if subnet else _size(context)
-    kind = gateway_kind(context.text("vlan_gateway"))
-    if subnet is None and kind in OWN_GATEWAYS:
+    size = context.text("vlan_gateway_size")
+    where = str(subnet or f"a subnet of {size} addresses")
+    if subnet is None and gateway_kind(context.text("vlan_gateway")) in OWN_GATEWAYS:
         if named := [name for name, address in address_of.items() if address and not address.isdecimal()]:
             yield (
                 f"openshift_vlan_address of {listed(named)} has to be a number: the subnet of the gateway is not known before"
                 " the gateway is created"
             )
         address_of = {name: address for name, address in address_of.items() if address.isdecimal()}
+        # Numbers are the same in any network of this size.
+        subnet = IPv4Network((0, 33 - int(size).bit_length())) if size in map(str, SUBNET_SIZES) else None
     addresses = {name: _in_subnet(subnet, address) for name, address in address_of.items() if address}
     for address, times in Counter(addresses.values()).items():
         if times > 1:
-            yield f"{listed(name for name, own in addresses.items() if own == address)} have the same openshift_vlan_address {address}"
-    yield from _outside(context, subnet, size, address_of)
+            names = [name for name, own in addresses.items() if own == address]
+            yield f"{listed(names)} have the same openshift_vlan_address {address_of[names[0]]}"
+    for name, address in addresses.items():
+        if subnet is None:
+            break
+        number = int(address) if address.isdecimal() else int(IPv4Address(address)) - int(subnet.network_address)
+        if not 0 < number < subnet.num_addresses - 1:
+            yield f"openshift_vlan_address {address_of[name]} of {name} is no address of a machine in {where}"
+        elif address == _gateway_address(context, subnet):
+            yield f"openshift_vlan_address {address_of[name]} of {name} is that of the gateway"
     if frozen := [str(machine["hostname"]) for machine in context.nodes if machine.get("network_frozen")]:
         yield f"metal_network_frozen forbids to put {listed(frozen)} into a VLAN"
     outside = [machine for machine in context.machines if machine not in context.nodes and machine.get("vlan_address")]
@@ -189,24 +190,17 @@ def _machine_problems(context: Context, subnet: IPv4Network | None) -> Iterator[
         yield f"openshift_vlan_address has no effect on the load balancers {listed(str(machine['hostname']) for machine in outside)}"
 
 
-def _api_address_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
-    """Yield why the control plane cannot announce the address of the API by ARP in the VLAN."""
-    address = context.text("api_address")
-    # The check "load balancer" reports what is no address.
-    if not uses_arp(context) or not is_address(address):
-        return
+def _announced_problems(context: Context, subnet: IPv4Network | None) -> Iterator[str]:
+    """Yield why nodes cannot announce addresses by ARP in the VLAN. The check "load balancer" reports what is no address."""
     if subnet is None:
-        yield (
-            f"openshift_api_address {address} has to be in the VLAN, and the subnet of its gateway is not known before the gateway is"
-            " created: set openshift_vlan_reservation_id to a block of yours, or openshift_vlan_gateway to the ID of an existing gateway"
-        )
+        for name, text in announced_addresses(context)[:1]:
+            yield (
+                f"{name} {text} has to be in the VLAN, and the subnet of its gateway is not known before the gateway is created: set"
+                " openshift_vlan_reservation_id to a block of yours, or openshift_vlan_gateway to the ID of an existing gateway"
+            )
         return
-    taken = {_in_subnet(subnet, str(machine.get("vlan_address") or "")): str(machine["hostname"]) for machine in context.nodes}
-    taken[str(_gateway_address(context, subnet))] = "the gateway"
-    if ip_address(address) not in subnet or ip_address(address) in (subnet.network_address, subnet.broadcast_address):
-        yield f"openshift_api_address {address} is no address of a machine in {subnet}"
-    elif address in taken:
-        yield f"openshift_api_address {address} is that of {taken[address]}"
+    nodes = [(str(machine["hostname"]), _in_subnet(subnet, str(machine.get("vlan_address") or ""))) for machine in context.nodes]
+    yield from announced_problems(context, [subnet], [*nodes, ("the gateway", _gateway_address(context, subnet))])
 
 
 def _gateway_address(context: Context, subnet: IPv4Network) -> str:
@@ -216,34 +210,11 @@ def _gateway_address(context: Context, subnet: IPv4Network) -> str:
     return gateway if kind == "address" else str(subnet[1]) if kind in ("id", *OWN_GATEWAYS) else ""
 
 
-def _size(context: Context) -> int:
-    """Return the size of a subnet that is not created yet; 0 for a malformed one, which another rule reports."""
-    text = context.text("vlan_gateway_size")
-    return int(text) if text.isdecimal() else 0
-
-
 def _in_subnet(subnet: IPv4Network | None, address: str) -> str:
     """Return an address, also of a number in a known network; a number that is none of the network stays one."""
     if subnet is None or not address.isdecimal() or int(address) >= subnet.num_addresses:
         return address
     return str(subnet[int(address)])
-
-
-def _outside(context: Context, subnet: IPv4Network | None, size: int, addresses: Mapping[str, str]) -> Iterator[str]:
-    """Yield addresses that no machine can have: outside of the subnet, its ends, and that of the gateway."""
-    gateway = context.text("vlan_gateway")
-    kind = gateway_kind(gateway)
-    # A Metal gateway has the first address of its subnet.
-    first = 1 if kind in ("id", *OWN_GATEWAYS) else 0
-    for name, text in addresses.items():
-        if not text or (subnet is None and not (kind in OWN_GATEWAYS and text.isdecimal() and size in SUBNET_SIZES)):
-            continue
-        where = str(subnet) if subnet else f"a subnet of {size} addresses"
-        number = int(text) if text.isdecimal() else int(IPv4Address(text)) - int(subnet.network_address) if subnet else 0
-        if not 0 < number < size - 1:
-            yield f"openshift_vlan_address {text} of {name} is no address of a machine in {where}"
-        elif number == first or (subnet and kind == "address" and str(subnet[number]) == gateway):
-            yield f"openshift_vlan_address {text} of {name} is that of the gateway"
 
 
 def _existing_problems(context: Context, metros: list[str]) -> Iterator[str]:
@@ -266,7 +237,7 @@ def _gateway_problems(context: Context, _metros: list[str]) -> Iterator[str]:
     if gateway_kind(identity) != "id":
         return
     context.read("vlan_gateway", "metal_gateways")
-    gateway = _given_gateway(context)
+    gateway = _given(context, "vlan_gateway", "metal_gateways", "vlan_gateway")
     if gateway is None:
         yield f"the project has no Metal gateway {identity} (openshift_vlan_gateway)"
     elif gateway["state"] == "deleting":
@@ -276,11 +247,6 @@ def _gateway_problems(context: Context, _metros: list[str]) -> Iterator[str]:
             f"the Metal gateway {identity} is in the VLAN {gateway['virtual_network_id']}, and"
             f" openshift_vlan_id is {context.text('vlan_id')}"
         )
-
-
-def _given_block(context: Context) -> Mapping[str, Any] | None:
-    blocks = (context.readings.get("vlan_reservation") or {}).get("ip_reservations") or []
-    return next((block for block in blocks if block.get("id") == context.text("vlan_reservation_id")), None)
 
 
 def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
@@ -297,14 +263,9 @@ def _reservation_problems(context: Context, metros: list[str]) -> Iterator[str]:
             " from others: create the gateway and give its id"
         )
     context.read("vlan_reservation", "ip_reservations")
-    block = _given_block(context)
-    if block is None:
-        yield f"the project has no IP reservation {identity} (openshift_vlan_reservation_id)"
-        return
-    if problem := unusable(block):
-        yield problem
-    elif block.get("type") != "public_ipv4" or block.get("quantity") not in SUBNET_SIZES:
+    block = _given(context, "vlan_reservation", "ip_reservations", "vlan_reservation_id")
+    if problem := block_problem(identity, block, metros):
+        yield f"{problem} (openshift_vlan_reservation_id)"
+    elif block and (block.get("type") != "public_ipv4" or block.get("quantity") not in SUBNET_SIZES):
         sizes = f"{SUBNET_SIZES[0]} to {SUBNET_SIZES[-1]}"
         yield f"the IP reservation {identity} is {block.get('type')} with {block.get('quantity')} addresses, not a public block of {sizes}"
-    if others := [metro for metro in metros if metro != block.get("metro")]:
-        yield f"the IP reservation {identity} is in {block.get('metro')}, and machines are in {listed(others)}"

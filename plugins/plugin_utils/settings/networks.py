@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable
+from ipaddress import ip_address
 
 LIBRARY_ERROR: str | None = None
 """Traceback of the import when netaddr is not installed."""
@@ -30,6 +31,13 @@ def parse_network(text: str) -> IPNetwork | None:
         return IPNetwork(text)
     except (AddrFormatError, ValueError):
         return None
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(ip_address(text))
+    except ValueError:
+        return False
 
 
 def ip_families(cidrs: Iterable[str]) -> list[int]:

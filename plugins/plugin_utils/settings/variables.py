@@ -660,11 +660,12 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         string(
             "openshift_load_balancer",
             "Load balancer of the API and of ingress. V(dns) is round robin DNS, V(haproxy) one or two devices with HAProxy, V(kube_vip) "
-            "an address of the API that the control plane nodes announce, with round robin DNS for ingress, V(external) the user's own.",
+            "an address of the API that the control plane nodes announce, with round robin DNS or an address of MetalLB for ingress, "
+            "V(external) the user's own.",
             default="dns",
             choices=("dns", "haproxy", "kube_vip", "external"),
             has_check=True,
-            read_by=("__load_balancer_kind", "dns_load_balancer", "ignition_load_balancer", PREFLIGHT),
+            read_by=("__load_balancer_kind", "dns_load_balancer", "ignition_load_balancer", "__services_load_balancer", PREFLIGHT),
         ),
         string(
             "openshift_kube_vip_image",
@@ -678,12 +679,14 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "Address of the API, which the records of the API lead to. With O(openshift_load_balancer=external) that of the load balancer "
             "for ports 6443 and 22623. With V(kube_vip) a free address in the subnet of the control plane, which the nodes announce by "
             "ARP; empty, they announce an elastic address by BGP.",
-            read_by=("__load_balancer_api_address", "dns_api_address", "__ignition_api_address", PREFLIGHT),
+            read_by=("__load_balancer_api_address", "dns_api_address", "__ignition_api_address", "__services_api_address", PREFLIGHT),
         ),
         string(
             "openshift_ingress_address",
-            "Address of the external load balancer for ports 80 and 443. The records of V(*.apps) lead to it.",
-            read_by=("__load_balancer_ingress_address", "dns_ingress_address", PREFLIGHT),
+            "Address of ingress for ports 80 and 443, which the records of V(*.apps) lead to. With O(openshift_load_balancer=external) "
+            "that of the load balancer. With V(kube_vip) a free address in the subnet of the nodes, which MetalLB announces by ARP: set "
+            "O(openshift_metallb), and O(openshift_api_address) too.",
+            read_by=("__load_balancer_ingress_address", "dns_ingress_address", "__services_ingress_address", PREFLIGHT),
         ),
         string(
             "openshift_ingress_pool",
@@ -1055,13 +1058,13 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         flag(
             "openshift_metallb",
             "Whether MetalLB is installed. It gives Services of type LoadBalancer an address, and announces that by BGP to the routers of "
-            "the Metal API.",
+            "the Metal API, or by ARP where O(openshift_load_balancer=kube_vip) announces O(openshift_api_address) so.",
             read_by=("__services_metallb", PREFLIGHT),
         ),
         strings(
             "openshift_metallb_addresses",
             "Addresses for Services, with O(openshift_metallb), as networks in CIDR notation or ranges C(first-last). They have to be "
-            "elastic addresses of the project.",
+            "elastic addresses of the project, or for ARP free ones in the subnet of the nodes.",
             example=["198.51.100.8/29"],
             read_by=("__services_metallb_addresses", PREFLIGHT),
         ),

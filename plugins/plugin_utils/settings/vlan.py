@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Address, IPv4Network, ip_interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_interface
 from typing import Any
 
-NO_GATEWAY = "none"
+from .networks import is_address
+
 OWN_GATEWAYS = ("private", "public")
 """Kinds of gateways that the cluster creates in its VLAN."""
 
@@ -22,20 +23,19 @@ def gateway_kind(text: str) -> str:
     """Return what ``openshift_vlan_gateway`` names: ``none``, ``private``, ``public``, ``id`` of a Metal gateway, or the ``address`` of a
     router; empty for another text.
     """
-    if text in (NO_GATEWAY, *OWN_GATEWAYS):
+    if text in ("none", *OWN_GATEWAYS):
         return text
     if _IDENTIFIER.fullmatch(text):
         return "id"
-    return "address" if _address(text) is not None else ""
+    return "address" if is_address(text) and ":" not in text else ""
 
 
-def gateway_subnet(gateway: Mapping[str, Any]) -> IPv4Network | None:
-    """Return the subnet of a Metal gateway; None while the API reports no address."""
+def ipv4_network(text: str) -> IPv4Network | None:
+    """Return the network of an IPv4 address with its prefix length; None of another text, as while a gateway has no address."""
     try:
-        network = ip_interface(str(gateway.get("gateway_address"))).network
+        return IPv4Interface(text).network
     except ValueError:
         return None
-    return network if isinstance(network, IPv4Network) else None
 
 
 def cluster_gateway(gateways: Iterable[Mapping[str, Any]], gateway_id: str) -> Mapping[str, Any] | None:
@@ -63,7 +63,7 @@ def cluster_vlan(
     if not vlans:
         return {}
     chosen = cluster_gateway(gateways, gateway)
-    network = gateway_subnet(chosen) if chosen else None
+    network = ipv4_network(str(chosen["gateway_address"])) if chosen else None
     address = str(ip_interface(str(chosen["gateway_address"])).ip) if chosen and network else ""
     if gateway_kind(gateway) == "address":
         address = gateway
@@ -86,10 +86,3 @@ def address_in(subnet: str, address: str) -> str:
         return str(IPv4Network(subnet)[int(address)])
     except IndexError:
         raise ValueError(f"{subnet} has no address of the number {address}") from None
-
-
-def _address(text: str) -> IPv4Address | None:
-    try:
-        return IPv4Address(text)
-    except ValueError:
-        return None

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check the ports of the cluster's load balancer: the device of an earlier run, the address that the control plane announces by ARP, or an
-external load balancer that the DNS records lead to."""
+"""Check the ports of the cluster's load balancer: the device of an earlier run, the addresses that nodes announce by ARP, or an external
+load balancer that the DNS records lead to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from ...module_utils.base.tags import ROLE_TAG
-from ..preflight.load_balancer import API_PORT, MACHINE_CONFIG_PORT
+from ..preflight.load_balancer import API_PORT, HTTPS_PORT, MACHINE_CONFIG_PORT
 
-APPS_PORTS = (443, 80)
+APPS_PORTS = (HTTPS_PORT, 80)
 FOREIGN_API_PORTS = (API_PORT, MACHINE_CONFIG_PORT)
 """Ports of a load balancer of another owner. Devices of the cluster close the second one to the controller."""
 
@@ -26,7 +26,7 @@ def collect(settings: Mapping[str, Any], readings: Mapping[str, Any]) -> dict[st
     if any(own):
         endpoints = [(address, port) for address in own if address for port in (API_PORT, *APPS_PORTS)]
     elif settings["load_balancer"] == "kube_vip" and settings["api_address"]:
-        endpoints = [(settings["api_address"], API_PORT)]
+        endpoints = [(settings["api_address"], API_PORT), *((address, HTTPS_PORT) for address in [settings["ingress_address"]] if address)]
     elif settings["load_balancer"] == "external":
         targets = ((settings["api_address"], FOREIGN_API_PORTS), (settings["ingress_address"], APPS_PORTS))
         endpoints = [(address, port) for address, ports in targets if address for port in ports]

@@ -36,7 +36,7 @@ from ...module_utils.metal.vlan import VLAN_INFO_OPTIONS, Vlan, find_vlans
 from ..preflight import plain_network
 from ..preflight.context import Context
 from ..preflight.devices import given_blocks, orders_all_keys
-from ..preflight.load_balancer import needs_bgp, uses_arp
+from ..preflight.load_balancer import metallb_uses_bgp, needs_bgp, uses_arp
 from ..settings.vlan import gateway_kind
 from .controller import metadata
 
@@ -170,7 +170,7 @@ def _network(read: _Reader, context: Context) -> dict[str, Reading]:
     if blocks := sorted({identity for machine in context.machines_to_order for identity in given_blocks(machine)}):
         readings["device_blocks"] = read(find_ip_reservations, IP_RESERVATION_INFO_OPTIONS, ids=blocks)
     readings |= _elastic(read, context)
-    if settings.get("metallb") or needs_bgp(context):
+    if metallb_uses_bgp(context) or needs_bgp(context):
         readings["bgp"] = read(find_bgp, BGP_INFO_OPTIONS)
     return readings
 

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.routers import (
     INGRESS_CONTROLLER,
+    INGRESS_SERVICE,
     ROUTER_DEPLOYMENT,
     ROUTER_LABEL,
     ROUTER_PODS,
@@ -65,9 +66,10 @@ class Cluster:
         self._deployment, self._pods = deployment(number), pods
         self._deployment["status"] |= status
         self._controller = {"metadata": {"generation": 2}, "status": {"observedGeneration": observed}}
+        self.service: dict[str, Any] | None = None
 
-    def get(self, path: str) -> dict[str, Any]:
-        return {INGRESS_CONTROLLER: self._controller, ROUTER_DEPLOYMENT: self._deployment}[path]
+    def get(self, path: str) -> dict[str, Any] | None:
+        return {INGRESS_CONTROLLER: self._controller, ROUTER_DEPLOYMENT: self._deployment, INGRESS_SERVICE: self.service}[path]
 
     def objects(self, path: str, *, labels: str) -> tuple[dict[str, Any], ...]:
         assert (path, labels) == (ROUTER_PODS, ROUTER_LABEL)
@@ -85,8 +87,16 @@ class Cluster:
 )
 def test_routers_are_waited_for_where_nodes_can_take_them(replicas: int, nodes: list[dict[str, Any]], waiting: list[str]) -> None:
     found, pending = read_routers(Cluster(replicas, pod("a")), nodes)  # type: ignore[arg-type]  # the three reads of the client
-    assert found["a"] == {"router": True, "may_run_router": True}
+    assert found["a"] == {"router": True, "may_run_router": True, "ingress_addresses": []}
     assert pending == waiting
+
+
+def test_the_address_of_the_service_in_front_of_the_routers() -> None:
+    cluster = Cluster(1, pod("a"))
+    cluster.service = {"status": {"loadBalancer": {}}}
+    assert read_routers(cluster, [node("a")])[0]["a"]["ingress_addresses"] == []  # type: ignore[arg-type]  # the three reads of the client
+    cluster.service = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.6"}]}}}
+    assert read_routers(cluster, [node("a")])[0]["a"]["ingress_addresses"] == ["192.0.2.6"]  # type: ignore[arg-type]  # the same
 
 
 ROLLOUT = " of 2 routers have the placement of the IngressController default"

@@ -105,7 +105,7 @@ def drifted() -> tuple[Desired, World]:
         machine("worker-1"),
         orders={"workers": [order]},
         ownership_tags=[f"openshift-cluster={CLUSTER}"],
-        records={"workers": [], "network": "layer3"},
+        records={"workers": [], "network": "layer3", "entries": {"ingress": ["192.0.2.6"]}},
         owner=Owner(CLUSTER, "demo-x2b4q"),
         routers={"pool": "", "replicas": 3},
     )
@@ -114,7 +114,8 @@ def drifted() -> tuple[Desired, World]:
     devices = [{**device(name), "addresses": {"public_ipv4": address}} for name, address in addresses.items()]
     tags = sorted([f"openshift-cluster={CLUSTER}", "openshift-role=worker", "by-hand"])
     devices[3]["comparable"] = {"hostname": order["hostname"], "tags": tags, "description": "", "locked": False}
-    nodes = [node(name, router=name.startswith("worker"), may_run_router=True) for name in names]
+    # MetalLB has given the Service in front of the routers its address.
+    nodes = [node(name, router=name.startswith("worker"), may_run_router=True, ingress_addresses=["192.0.2.6"]) for name in names]
     nodes[4]["cordoned_for_removal"] = True
     own = [Owner(CLUSTER, "demo-x2b4q").value()]
     every = cluster_dns_records(devices, CLUSTER, bootstrap_complete=True, nodes=nodes)

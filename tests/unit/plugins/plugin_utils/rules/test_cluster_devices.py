@@ -94,6 +94,14 @@ def test_ingress_follows_the_routers(nodes: list[dict[str, Any]], apps: list[str
     assert values("*.apps", [*DEVICES, BALANCER], balanced=True) == ["192.0.2.5"]
 
 
+@pytest.mark.parametrize(("current", "expected"), [([], ["192.0.2.20"]), (["192.0.2.6"], ["192.0.2.6"]), (["192.0.2.7"], ["192.0.2.20"])])
+def test_ingress_moves_to_the_announced_address_when_a_service_has_it(current: list[str], expected: list[str]) -> None:
+    nodes = [{**placed("worker-0", router=True), "ingress_addresses": current}]
+    entries = {"api": [], "ingress": ["192.0.2.6"]}
+    records = cluster_dns_records(DEVICES, CLUSTER, bootstrap_complete=True, nodes=nodes, entries=entries)
+    assert next(record["values"] for record in records if record["name"] == f"*.apps.{CLUSTER}") == expected
+
+
 def test_one_record_has_all_addresses_that_machines_connect_from() -> None:
     private = [{**each, "addresses": {**each["addresses"], "private_ipv4": f"10.0.0.{number}"}} for number, each in enumerate(DEVICES[2:4])]
 

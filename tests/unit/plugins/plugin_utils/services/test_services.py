@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import (
+    address_range,
     metallb_changes,
 )
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.olm import operator_subscription
@@ -91,5 +92,36 @@ def test_only_our_peers_of_nodes_that_are_gone_are_deleted() -> None:
 
 
 def test_peers_read_the_password_from_the_secret() -> None:
-    changes = metallb_changes([], "ns", {"nodes": [node("a")], "neighbors": {"a": [{**NEIGHBOR, "md5_enabled": True}]}})
+    found = {"nodes": [node("a")], "neighbors": {"a": [{**NEIGHBOR, "md5_enabled": True}]}}
+    changes = metallb_changes(["198.51.100.8/29"], "ns", found)
     assert changes["present"][2]["spec"]["passwordSecret"] == {"name": "equinix-metal", "namespace": "ns"}
+
+
+def test_by_arp_the_routers_have_an_address_that_no_other_service_gets() -> None:
+    changes = metallb_changes(["192.0.2.200-192.0.2.220"], "ns", {"nodes": [node("a")], "arp": True, "ingress": "192.0.2.6"})
+    pools = {entry["metadata"]["name"]: entry["spec"] for entry in changes["present"] if entry["kind"] == "IPAddressPool"}
+    assert pools["equinix-metal"] == {"addresses": ["192.0.2.200-192.0.2.220"]}
+    assert pools["equinix-metal-ingress"] == {"addresses": ["192.0.2.6/32"], "autoAssign": False}
+    advertisement, service = changes["present"][2:]
+    assert (advertisement["kind"], advertisement["spec"]) == ("L2Advertisement", {"ipAddressPools": [*pools]})
+    assert (service["metadata"]["namespace"], service["spec"]["loadBalancerIP"]) == ("openshift-ingress", "192.0.2.6")
+    assert service["spec"]["externalTrafficPolicy"] == "Local", "another node answers when the router or its node is gone"
+    assert [entry["kind"] for entry in metallb_changes([], "ns", {"nodes": [], "arp": True, "ingress": "192.0.2.6"})["present"]] == [
+        "IPAddressPool",
+        "L2Advertisement",
+        "Service",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("192.0.2.6", (0xC0000206, 0xC0000206)),
+        ("192.0.2.8/29", (0xC0000208, 0xC000020F)),
+        ("192.0.2.8 - 192.0.2.9", (0xC0000208, 0xC0000209)),
+        ("::8-::9", (8, 9)),
+        *((text, None) for text in ("192.0.2.9-192.0.2.8", "192.0.2.9-::9", "192.0.2.9/29", "a-b", "1-2-3", "")),
+    ],
+)
+def test_ranges_of_addresses(text: str, expected: tuple[int, int] | None) -> None:
+    assert address_range(text) == expected

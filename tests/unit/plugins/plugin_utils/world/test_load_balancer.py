@@ -27,13 +27,15 @@ DEVICE = {"tags": ["openshift-role=load-balancer"], "addresses": {"public_ipv4":
         # The device closes 22623 to the controller.
         ({}, {"devices": {"devices": [DEVICE]}}, {"192.0.2.8": [6443, 443, 80]}),
         ({}, {}, {"192.0.2.9": [6443, 22623], "192.0.2.10": [443, 80]}),
+        ({"load_balancer": "kube_vip"}, {}, {"192.0.2.9": [6443], "192.0.2.10": [443]}),
+        ({"load_balancer": "kube_vip", "ingress_address": ""}, {}, {"192.0.2.9": [6443]}),
         (
             {"load_balancer": "dns", "dns_provider": "none"},
             {"resolver": {"names": {"api.demo.metal.test": ["192.0.2.7"], "api-int.demo.metal.test": ["192.0.2.7"]}}},
             {"192.0.2.7": [6443, 22623]},
         ),
     ],
-    ids=["own device", "external", "records by hand"],
+    ids=["own device", "external", "by ARP", "API by ARP", "records by hand"],
 )
 def test_ports_that_are_connected_to(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], readings: dict[str, Any], expected: dict[str, list[int]]

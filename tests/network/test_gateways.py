@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """The role network against a sandbox: the gateway of the cluster's VLAN, what is used as it is, and what destroy deletes."""
 
 from __future__ import annotations

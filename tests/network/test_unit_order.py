@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """The units of a machine beside those of its system: systemd finds no ordering cycle among all of them.
 
 systemd breaks a cycle by deleting one job, another one at each boot. Units judged alone have none: OpenShift's own close it.

@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """``python -m sandbox serve`` as a process: what it prints, what it refuses, how it ends, and what it still knows after kill -9.
 
 No cluster is made here, so empty programs stand for the control plane's.

@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Serves DHCP as the Metal API does, in the network namespace that it is started in: arguments FOLDER INTERFACE.
 
 Each line of standard input is the hosts from then on, as ``MAC,ADDRESS,NAME`` separated by spaces; each is answered with a line: ``ready``

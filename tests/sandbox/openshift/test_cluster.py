@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """One cluster from its bootstrap on, in the order of its life: each test goes on from where the one before left it."""
 
 from __future__ import annotations

@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Programs of one sector which write a line to the serial port: enough to see what firmware boots, in a second and without a kernel."""
 
 from __future__ import annotations

@@ -1,6 +1,3 @@
-# Copyright: (c) 2026, equinix_metal.openshift contributors
-# GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """Machines boot the boot ISO from virtual media: they wait for DHCP and boot service, run the script they get, or boot the local disk."""
 
 from __future__ import annotations

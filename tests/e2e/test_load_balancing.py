@@ -5,19 +5,20 @@ A cluster with three workers: OpenShift runs two routers, so one worker has none
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
+import select
 import shutil
+import socket
+import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from typing import Any
 
-import httpx
 import jinja2
 import pytest
 
@@ -98,8 +99,9 @@ def balanced(user: BalancedUser, kind: str) -> None:
 @pytest.fixture(scope="module", params=KINDS)
 def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BalancedUser]:
     user = BalancedUser(tmp_path_factory.mktemp(f"balanced-{request.param}"), speed=600)
-    beside = {"external": own_load_balancer, "kube_vip-arp": metallb}.get(request.param, contextlib.nullcontext)
-    with user.at_work(), beside(user):
+    beside: dict[str, Callable[[BalancedUser], contextlib.AbstractContextManager[Any]]]
+    beside = {"external": own_load_balancer, "kube_vip-arp": MetalLB}
+    with user.at_work(), beside.get(request.param, contextlib.nullcontext)(user):
         balanced(user, request.param)
         user.kind = request.param
         user.reserve_decoys()
@@ -133,42 +135,32 @@ def own_load_balancer(user: User) -> Iterator[None]:
         process.wait()
 
 
-@contextlib.contextmanager
-def metallb(user: BalancedUser) -> Iterator[None]:
-    """MetalLB beside the sandbox: stand-ins for its operator and a speaker, which leads to a router when the Service has its address."""
-    servers: list[asyncio.Server] = []
+class MetalLB(Olm):
+    """Stand-ins beside the sandbox for MetalLB's operator and its speakers, which lead to a router when the Service has its address."""
 
-    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        port = writer.get_extra_info("sockname")[1]
-        for node in await asyncio.to_thread(routers, user):
-            (address,) = user.names.addresses(node)
-            onward = await asyncio.open_connection(address, port)
-            await asyncio.gather(copy(reader, onward[1]), copy(onward[0], writer), return_exceptions=True)
-            return
+    def __init__(self, user: BalancedUser) -> None:
+        super().__init__(user, interval=1, prepares=True)
+        self._user = user
+        self._speakers: list[socketserver.TCPServer] = []
 
-    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-        writer.close()
+    def _assign(self) -> None:
+        super()._assign()
+        services = self._items("/api/v1/namespaces/openshift-ingress/services")
+        if not self._speakers and any(service["status"]["loadBalancer"] for service in services):
+            # A function is a handler too: it is called with the same arguments as the class.
+            relay: Any = self._relay
+            self._speakers = [socketserver.ThreadingTCPServer((self._user.ingress, port), relay) for port in (80, 443)]
+            for speaker in self._speakers:
+                threading.Thread(target=speaker.serve_forever, daemon=True).start()
 
-    async def announce(ends: threading.Event) -> None:
-        while not ends.is_set():
-            await asyncio.sleep(1)
-            with contextlib.suppress(httpx.HTTPError):
-                answer = await asyncio.to_thread(user.call, "GET", "/api/v1/namespaces/openshift-ingress/services/equinix-metal")
-                if not servers and answer.status_code == 200 and answer.json()["status"]["loadBalancer"]:
-                    servers.extend([await asyncio.start_server(relay, user.ingress, port) for port in (80, 443)])
-
-    ends = threading.Event()
-    thread = threading.Thread(target=lambda: asyncio.run(announce(ends)))
-    thread.start()
-    try:
-        with Olm(user, interval=1, prepares=True):
-            yield
-    finally:
-        ends.set()
-        thread.join()
+    def _relay(self, client: socket.socket, address: tuple[str, int], server: socketserver.TCPServer) -> None:
+        """Copy what a client and a router send, until one of them ends."""
+        (router,) = self._user.names.addresses(min(routers(self._user)))
+        with contextlib.suppress(ConnectionError), socket.create_connection((router, server.server_address[1])) as onward:
+            for source in iter(lambda: select.select([client, onward], [], [])[0][0], None):
+                if not (data := source.recv(65536)):
+                    break
+                (onward if source is client else client).sendall(data)
 
 
 def test_every_address_answers_and_a_second_install_changes_nothing(user: BalancedUser) -> None:

@@ -86,16 +86,9 @@ class Bridge:
 
     def is_ready(self) -> bool:
         """Return whether a node answers the client outside at the address."""
-        options = (
-            "--silent",
-            "--max-time",
-            "2",
-            "--cacert",
-            str(self.folder / "ca.crt"),
-            "--resolve",
-            f"{self.name}:{self.port}:{self.address}",
-        )
-        words = self.words("outside", "curl", *options, f"https://{self.name}:{self.port}/readyz")
+        host = f"{self.name}:{self.port}"
+        command = f"curl --silent --max-time 2 --cacert {self.folder}/ca.crt --resolve {host}:{self.address} https://{host}/readyz"
+        words = self.words("outside", *command.split())
         return subprocess.run(words, check=False, capture_output=True, text=True).stdout == "ok"
 
     @contextmanager

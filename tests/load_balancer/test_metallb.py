@@ -77,24 +77,39 @@ def name_of(number: int) -> str:
     return f"worker-{number}.demo.metal.test"
 
 
+class MetalLB:
+    """The programs, and how they reach the API server: by a relay in their namespace."""
+
+    def __init__(self, programs: Path, cluster: ControlPlane, folder: Path) -> None:
+        self._programs = programs
+        self._kubeconfig = cluster.write_kubeconfig(folder / "kubeconfig", server=f"https://127.0.0.1:{API_PORT}")
+        content = yaml.safe_load(self._kubeconfig.read_text(encoding="utf-8"))
+        content["clusters"][0]["cluster"]["tls-server-name"] = ADDRESS
+        self._kubeconfig.write_text(yaml.safe_dump(content), encoding="utf-8")
+
+    def command(self, program: str, number: int, **settings: str) -> list[str]:
+        """Return the command of the speaker of a node, or of the controller, whose webhook needs a certificate of the operator."""
+        known = {"KUBECONFIG": str(self._kubeconfig), "METALLB_NAMESPACE": NAMESPACE, "METALLB_BGP_TYPE": "native"}
+        known |= {"METALLB_NODE_NAME": name_of(number), "METALLB_POD_NAME": f"speaker-{number}"}
+        options = ["--webhook-mode=disabled", "--disable-cert-rotation"] if program == "controller" else []
+        words = [f"{name}={value}" for name, value in {**known, **settings}.items()]
+        return ["env", *words, str(self._programs / program), *options]
+
+
 class Nodes(Network):
     """Two nodes in place of the load balancers: MetalLB's speaker, and a web server as the pods behind the address of a Service."""
 
     def __init__(self, folder: Path, cluster: ControlPlane, programs: Path) -> None:
         super().__init__(folder)
         self._cluster = cluster
-        self._programs = programs
-        self.kubeconfig = cluster.write_kubeconfig(folder / "kubeconfig", server=f"https://127.0.0.1:{API_PORT}")
-        content = yaml.safe_load(self.kubeconfig.read_text(encoding="utf-8"))
-        content["clusters"][0]["cluster"]["tls-server-name"] = ADDRESS
-        self.kubeconfig.write_text(yaml.safe_dump(content), encoding="utf-8")
+        self._metallb = MetalLB(programs, cluster, folder)
 
     def _serve(self) -> None:
         super()._serve()
         socket = str(self.folder / "api.socket")
         self._outside("api", *self._relay(socket, self._cluster.url.removeprefix("https://")))
         self.inside("router", sys.executable, "-c", AWAIT, socket)
-        # The controller gives Services their addresses. Its webhook needs a certificate of the operator.
+        # The controller gives Services their addresses.
         self._start_metallb("router", "controller", 0)
 
     def _balance(self, number: int) -> None:
@@ -106,11 +121,7 @@ class Nodes(Network):
     def _start_metallb(self, part: str, what: str, number: int) -> None:
         self.start(part, "relay", *self._relay(str(API_PORT), str(self.folder / "api.socket")))
         self.inside(part, sys.executable, "-c", AWAIT, str(API_PORT))
-        settings = {"KUBECONFIG": str(self.kubeconfig), "METALLB_NAMESPACE": NAMESPACE, "METALLB_BGP_TYPE": "native"}
-        nodes = {"METALLB_NODE_NAME": name_of(number), "METALLB_POD_NAME": f"speaker-{number}"} if what == "speaker" else {}
-        words = [f"{name}={value}" for name, value in {**settings, **nodes}.items()]
-        options = ["--webhook-mode=disabled", "--disable-cert-rotation"] if what == "controller" else []
-        self.start(part, what, "env", *words, str(self._programs / what), *options)
+        self.start(part, what, *self._metallb.command(what, number))
 
     def _outside(self, what: str, *command: str) -> None:
         """Start a program in no namespace. It is killed in the end."""

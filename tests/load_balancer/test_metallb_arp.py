@@ -11,14 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
 from sandbox.openshift import pki
-from tests.cluster.control_plane import ADDRESS, ControlPlane
+from tests.cluster.control_plane import ControlPlane
 from tests.load_balancer.bridge import NODES, OUTSIDE, Bridge
 from tests.load_balancer.conftest import NAMESPACE
-from tests.load_balancer.test_metallb import API_PORT, AWAIT, RELAY, create, name_of
+from tests.load_balancer.test_metallb import API_PORT, AWAIT, RELAY, MetalLB, create, name_of
 
 pytestmark = [
     pytest.mark.long,
@@ -76,15 +75,11 @@ class Workers(Bridge):
 
     def __init__(self, folder: Path, cluster: ControlPlane, programs: Path) -> None:
         super().__init__(folder)
-        self._programs = programs
+        self._metallb = MetalLB(programs, cluster, folder)
         self._url = cluster.url.removeprefix("https://")
         signer = pki.self_signed_ca("signer", timedelta(days=1))
         (folder / "ca.crt").write_bytes(signer.certificate)
         self._serving = pki.server(signer, self.name, (self.name,), timedelta(days=1)).write(folder / "serving")
-        self._kubeconfig = cluster.write_kubeconfig(folder / "kubeconfig", server=f"https://127.0.0.1:{API_PORT}")
-        content = yaml.safe_load(self._kubeconfig.read_text(encoding="utf-8"))
-        content["clusters"][0]["cluster"]["tls-server-name"] = ADDRESS
-        self._kubeconfig.write_text(yaml.safe_dump(content), encoding="utf-8")
         (folder / "secretkey").write_text("Secret4Speakers", encoding="utf-8")
 
     def boot(self, number: int) -> None:
@@ -97,31 +92,25 @@ class Workers(Bridge):
         self.inside(part, "ip", "address", "replace", f"{VIP}/32", "dev", "lo")
         self.start(part, "router", sys.executable, "-c", ROUTER, *map(str, self._serving))
         settings = {
-            "METALLB_BGP_TYPE": "native",
-            "METALLB_NODE_NAME": name_of(number),
-            "METALLB_POD_NAME": f"speaker-{number}",
             "METALLB_ML_BIND_ADDR": NODES[number],
             "METALLB_ML_BIND_PORT": "9122",
             "METALLB_ML_LABELS": ",".join(f"{key}={value}" for key, value in LABELS.items()),
             "METALLB_ML_SECRET_KEY_PATH": str(self.folder),
         }
-        self._start_metallb(part, "speaker", settings)
+        self._start_metallb(part, "speaker", number, **settings)
 
     def serve_api(self) -> None:
-        """Lead to the API server, and start MetalLB's controller, which gives Services their addresses; its webhook needs the operator."""
+        """Lead to the API server, and start MetalLB's controller, which gives Services their addresses."""
         with (self.folder / "api.log").open("ab") as log:
             command = [sys.executable, "-c", RELAY, str(self.folder / "api.socket"), self._url]
             self._processes["api"] = [subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)]
         self.inside("outside", sys.executable, "-c", AWAIT, str(self.folder / "api.socket"))
-        self._start_metallb("outside", "controller", {}, "--webhook-mode=disabled", "--disable-cert-rotation")
+        self._start_metallb("outside", "controller", 0)
 
-    def _start_metallb(self, part: str, program: str, settings: dict[str, str], *options: str) -> None:
+    def _start_metallb(self, part: str, program: str, number: int, **settings: str) -> None:
         self.start(part, "relay", sys.executable, "-c", RELAY, str(API_PORT), str(self.folder / "api.socket"))
         self.inside(part, sys.executable, "-c", AWAIT, str(API_PORT))
-        words = [
-            f"{name}={value}" for name, value in {"KUBECONFIG": str(self._kubeconfig), "METALLB_NAMESPACE": NAMESPACE, **settings}.items()
-        ]
-        self.start(part, program, "env", *words, str(self._programs / program), *options)
+        self.start(part, program, *self._metallb.command(program, number, **settings))
 
     def answers(self) -> list[int]:
         """Return the nodes that answer one ARP request of the client outside for the address."""

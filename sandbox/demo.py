@@ -482,7 +482,7 @@ def main(arguments: list[str] | None = None) -> int:
         type=_machines,
         default="simulated",
         metavar="KIND",
-        help="container: workers are systemd containers; qemu or qemu:uefi: one worker is a machine that boots, with QEMU",
+        help="container: nodes are systemd containers; qemu or qemu:uefi: one worker is a machine that boots, with QEMU",
     )
     parser.add_argument("--verbose", action="store_true", help="show every task of the playbooks")
     parser.add_argument(

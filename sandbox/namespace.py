@@ -78,7 +78,7 @@ def set_up() -> None:
         _run(f"ip route add local {network} dev lo")
     if os.environ.get(_INSIDE) == "root":
         # Machines with network cards are routed one by one, also to each other.
-        Path("/proc/sys/net/ipv4/ip_forward").write_text("1\n", encoding="ascii")
+        _set(Path("/proc/sys/net/ipv4/ip_forward"), 1)
         _raise_limit(Path("/proc/sys/fs/inotify/max_user_instances"), _WATCHERS)
         for folder in _OWN_FOLDERS:
             Path(folder).mkdir(parents=True, exist_ok=True)
@@ -88,8 +88,15 @@ def set_up() -> None:
 def _raise_limit(path: Path, least: int) -> None:
     """Raise a limit of the computer, which is not the namespace's own."""
     if int(path.read_text(encoding="ascii")) < least:
-        path.write_text(f"{least}\n", encoding="ascii")
+        _set(path, least)
         _LOG.info("%s is %d from now on", path, least)
+
+
+def _set(path: Path, value: int) -> None:
+    try:
+        path.write_text(f"{value}\n", encoding="ascii")
+    except OSError as error:
+        raise StartError(f"--machines: {path} cannot be set to {value}: {error.strerror}") from None
 
 
 def _run(command: str) -> None:

@@ -528,8 +528,15 @@ def _announce(exports: dict[str, str], environment: Path) -> None:
 
 
 def enter_for(module: str, arguments: list[str], machines: MachineKinds) -> None:
-    """Start this program again in the namespace of these machines, after their programs are made: there is no way out of it."""
+    """Start this program again in the namespace of these machines, after all programs are made: there is no way out of it.
+
+    Raises :class:`StartError`.
+    """
     console = Console(stderr=True)
+    try:
+        ensure_binaries(console)
+    except BinariesError as error:
+        raise StartError(str(error)) from None
     if machines.containers is not None:
         containers.ensure_programs(console)
     else:

@@ -27,6 +27,7 @@ _ENDS_WITHIN: Final = 20.0
 _POLL: Final = 0.05
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 _IN_GROUPS: Final = """\
+set -e
 count=$1; shift
 while [ "$count" -gt 0 ]; do mkdir -p "$1"; echo $$ > "$1/cgroup.procs"; shift; count=$((count - 1)); done
 exec "$@"
@@ -43,7 +44,7 @@ class IgnitionFailedError(Exception):
 
 
 class _Last:
-    """Says lines, and knows the last one."""
+    """Writes lines to the console, and keeps the last one."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -64,6 +65,11 @@ class Container:
         self._link = link
         self._say = say
         self.root = folder / "root"
+
+    def wipe(self) -> None:
+        """Empty the disk, as the installer does: Ignition writes no file that exists."""
+        for name in ("upper", "work"):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
 
     @asynccontextmanager
     async def mounted(self) -> AsyncIterator[None]:
@@ -89,6 +95,8 @@ class Container:
         ``embedded``: the config that the installer wrote. ``arguments``: of the kernel. Raises :class:`IgnitionFailedError`.
         """
         folder = self._folder / "ignition"
+        # What a sandbox that was killed has left.
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         try:
             engine = folder / "engine"
@@ -183,7 +191,7 @@ def _has_processes(group: Path) -> bool:
     # A system that ends removes groups itself.
     with contextlib.suppress(FileNotFoundError):
         return any(path.read_text(encoding="ascii") for path in group.rglob("cgroup.procs"))
-    return True
+    return group.exists()
 
 
 async def _until_empty(groups: Sequence[Path]) -> None:
@@ -194,10 +202,14 @@ async def _until_empty(groups: Sequence[Path]) -> None:
                 await asyncio.sleep(_POLL)
     except TimeoutError:
         raise ContainerError(f"processes of the machine do not end within {_ENDS_WITHIN:.0f} s: see {groups[0]}") from None
-    for group in groups:
-        for path in sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True):
-            path.rmdir()
-        group.rmdir()
+    try:
+        for group in groups:
+            for path in sorted((path for path in group.rglob("*") if path.is_dir()), reverse=True):
+                path.rmdir()
+            if group.exists():
+                group.rmdir()
+    except OSError as error:
+        raise ContainerError(f"control groups of the machine cannot be removed: {error}") from None
 
 
 async def _run(*command: str) -> None:

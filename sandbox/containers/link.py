@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import errno
 import functools
 import os
 import shutil
@@ -126,7 +127,14 @@ class Link:
         return await asyncio.open_connection(sock=made)
 
     async def _inside(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(function, *arguments))
+        """Run a function in a thread of the namespace. Raises ``OSError`` once the machine has no power any more."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, functools.partial(function, *arguments))
+        except (RuntimeError, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise OSError(errno.ENETDOWN, os.strerror(errno.ENETDOWN)) from error
 
     def _command(self) -> list[str]:
         return [
@@ -158,8 +166,11 @@ class _Names(NameService):
         self._server = server
 
     async def resolve(self, name: str) -> list[str]:
-        found: list[str] = await self._inside(_addresses, self._server, name)
-        return found
+        try:
+            addresses: list[str] = await self._inside(_addresses, self._server, name)
+        except OSError:
+            return []
+        return addresses
 
 
 def _addresses(server: tuple[str, int], name: str) -> list[str]:
@@ -196,6 +207,8 @@ class _Transport(httpx.AsyncBaseTransport):
         try:
             answer: httpx.Response = await self._inside(self._send, request)
             end = "complete"
+        except OSError as error:
+            raise httpx.ConnectError(str(error)) from error
         finally:
             await trace(f"connection.connect_tcp.{end}", {})
         return answer

@@ -32,6 +32,8 @@ class Containers:
 
     def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem:
         pool = pool_of(content["ignition"])
+        if not pool:
+            host.remark("this system is simulated, and no container: the config on its disk refers to no machine config pool")
         if not pool or (self._pools and pool not in self._pools):
             return InstalledSystem(host, drive, content, factory)
         return ContainerSystem(host, drive, content, factory, programs=self._programs)
@@ -55,6 +57,8 @@ class ContainerSystem(InstalledSystem):
         self._container = Container(host.hardware.device_id, host.directory / "container", programs, self._link, host.console)
 
     async def run(self) -> None:
+        if self._content.get("first_boot"):
+            self._container.wipe()
         try:
             async with self._container.mounted(), self._link.connected():
                 await super().run()

@@ -84,7 +84,7 @@ def ensure_programs(console: Console) -> Programs:
 
 
 def _ensure_tree(console: Console) -> Path:
-    sources = sorted([*_SOURCE.glob("*.py"), *(path for path in _FILES.rglob("*") if path.is_file())])
+    sources = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())])
     tree = cache_root() / f"container-tree-{inputs_hash(sources, PACKAGES)}"
     if tree.is_dir():
         return tree

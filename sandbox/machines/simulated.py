@@ -168,6 +168,13 @@ class SimulatedMachines:
         )
 
 
+def _end_if_cancelled() -> None:
+    """Raise the cancellation of this task that an error on its way out has replaced: the machine was switched off."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class Life:
     """One machine from power on to power off."""
 
@@ -185,14 +192,17 @@ class Life:
                 except Rebooting as reason:
                     host.console(f"reboot: {reason}")
                     host.at("firmware")
+                    _end_if_cancelled()
         except Hung as reason:
             host.console(f"*** {reason}")
+            _end_if_cancelled()
             await host.report("failed", f"[sandbox] the machine hangs: {reason}")
             await asyncio.Event().wait()
         except Exception as error:
             # Any exception of a system stops only its own machine, and is logged.
             LOG.exception("%s: the system crashed", host.hardware.hostname)
             host.console(f"Kernel panic - not syncing: {error!r}")
+            _end_if_cancelled()
             await host.report("failed", f"[sandbox] the system crashed: {error!r}")
             await asyncio.Event().wait()
         finally:

@@ -71,7 +71,7 @@ class ControlPlaneError(Exception):
 class ControlPlane:
     """``directory`` holds everything (data, keys, logs) across restarts; ``address`` is the internal one.
 
-    ``machine_address`` returns that of a machine from which the API server connects to kubelets, empty for none.
+    ``connect`` opens a connection to a kubelet from a machine whose API server runs.
     """
 
     def __init__(

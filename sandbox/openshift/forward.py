@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable
 
 from sandbox.loopback import is_of_device, is_private
-from sandbox.machines.network import open_socket
+from sandbox.machines.network import BACKLOG, open_socket
 
 _logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Forward:
     async def serve(self, listening: socket.socket) -> None:
         """Serve a socket that listens, as :meth:`open` does."""
         accepts = is_of_device if is_private(listening.getsockname()[0]) else None
-        self._servers.append(await asyncio.get_running_loop().create_server(lambda: _Near(self, accepts), sock=listening))
+        self._servers.append(await asyncio.get_running_loop().create_server(lambda: _Near(self, accepts), sock=listening, backlog=BACKLOG))
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:

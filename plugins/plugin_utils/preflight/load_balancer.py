@@ -121,7 +121,7 @@ def metallb_uses_bgp(context: Context) -> bool:
 
 def bgp(context: Context) -> Finding:
     if not needs_bgp(context) and not metallb_uses_bgp(context):
-        return passed("not needed: no device announces an address")
+        return passed("not needed: no device announces an address by BGP")
     context.read("bgp", "bgp_sessions")
     config = context.readings["bgp"].get("bgp_config")
     if config is None:
@@ -192,7 +192,7 @@ def _router_count(context: Context) -> int:
 def ports(context: Context) -> Finding:
     reading = context.readings.get("load_balancer") or {}
     results = reading.get("results") or []
-    if uses_arp(context) and results:
+    if uses_arp(context) and results and not reading.get("own"):
         return _announced(context, results)
     finding = _ports(context, [result for result in results if result["port"] != MACHINE_CONFIG_PORT], is_own=bool(reading.get("own")))
     published = [str(result["address"]) for result in results if (result["port"], result["answer"]) == (MACHINE_CONFIG_PORT, "open")]
@@ -219,6 +219,8 @@ def _announced(context: Context, results: Sequence[Mapping[str, Any]]) -> Findin
         )
     if opened and not context.devices:
         return failed(f"{opened} is open, and no machine of the cluster exists", "set an address that is free")
+    if nodes and not has_service and any((result["port"], result["answer"]) == (HTTPS_PORT, "open") for result in results):
+        return failed("port 443 of openshift_ingress_address is open, and no Service has the address", "set an address that is free")
     return passed(f"open: {opened}" if opened else "the cluster is not complete yet")
 
 

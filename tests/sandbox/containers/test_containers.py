@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable
@@ -11,11 +12,16 @@ from typing import Any
 import httpx
 import pytest
 
+from metal_api.core.machines import Hardware
+from sandbox.clock import Clock
 from sandbox.containers import operator_units
 from sandbox.containers.link import HTTP
 from sandbox.containers.system import pool_of
 from sandbox.machine_kinds import MachineKinds
+from sandbox.machines.host import Host, Hung
 from sandbox.machines.network import NameService
+from sandbox.machines.simulated import Life
+from sandbox.openshift import Binaries, Clusters, system_factory
 
 
 @pytest.mark.parametrize(
@@ -88,3 +94,22 @@ async def test_a_request_by_a_network_card_fails_once() -> None:
     with pytest.raises(httpx.ConnectError):
         await client.request("GET", "http://127.0.0.1:9/")
     assert len(calls) == 1
+
+
+async def test_a_machine_can_be_switched_off_whose_container_fails_to_end(tmp_path: Path) -> None:
+    class Ends(Life):
+        async def _boot(self) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                raise Hung("its processes do not end")
+
+    hardware = Hardware("4f9d2e1c", "worker-0", "127.0.0.1", "c3.small.x86", "x86_64", (), ("02:00:00:00:00:01",), "custom_ipxe")
+    nobody = "http://127.0.0.1:9"
+    host = Host(hardware, tmp_path, Clock(1.0), boot_url=nobody, metadata_url=nobody, dns_server=("127.0.0.1", 9))
+    life = asyncio.create_task(Ends(host, system_factory(Clusters(tmp_path, Clock(1.0), Binaries(tmp_path, tmp_path, tmp_path)))).run())
+    await asyncio.sleep(0)
+    life.cancel()
+    await asyncio.wait({life}, timeout=5)
+    assert life.cancelled()
+    assert "its processes do not end" in (tmp_path / "screen.log").read_text()

@@ -22,6 +22,7 @@ def test_the_unit_has_the_metadata_service_of_the_inventory() -> None:
 
 
 def test_no_program_of_a_role_knows_a_host_of_the_vendor() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for folder in ("files", "templates") for path in ROLES.glob(f"*/{folder}/**/*.*")}
+    paths = [path for folder in ("files", "templates") for path in ROLES.glob(f"*/{folder}/**/*.*") if path.suffix != ".pyc"]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths if path.is_file()}
     assert len(texts) > 20
     assert [f"{path.name}: {found[0]}" for path, text in texts.items() for found in VENDOR.finditer(text)] == []

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import nightly as nightly_tests
-from tools.nightly import PARTS, ROOT
+from tools.nightly import PARTS, ROOT, Part
 
 LONG = re.compile(r"pytest\.mark\.(?:long|e2e)\b")
 
@@ -31,9 +31,15 @@ def test_what_is_listed_exists(start: str) -> None:
     assert not name or f"def {name.split('[')[0]}(" in (ROOT / path).read_text(encoding="utf-8")
 
 
+def places(part: Part) -> list[str]:
+    """Return where the tests of a part are: its paths, and packages that are run as programs."""
+    programs = [command[1].replace(".", "/") for command in part.commands if command[0] == "-m"]
+    return [*(path.split("::")[0] for path in part.paths), *programs]
+
+
 @pytest.mark.parametrize("file", long_files())
 def test_a_file_with_long_tests_is_in_one_part(file: str) -> None:
-    owners = [name for name, part in PARTS.items() if any(Path(file).is_relative_to(path.split("::")[0]) for path in part.paths)]
+    owners = [name for name, part in PARTS.items() if any(Path(file).is_relative_to(place) for place in places(part))]
     assert owners == (["destroyed", "continued"] if file.endswith("test_each_write.py") else owners[:1])
     assert owners
 

@@ -74,7 +74,7 @@ class SimulatedMachines:
         self._seed = seed
         self._outside = outside
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._lives: dict[str, Life] = {}
         self._hardware: dict[str, Hardware] = {}
 
     async def install(self, hw: Hardware) -> None:
@@ -83,14 +83,12 @@ class SimulatedMachines:
         await self._switch_on(host)
 
     async def power_off(self, device_id: str) -> None:
-        task = self._tasks.pop(device_id, None)
-        if task is not None:
-            task.cancel()
-            # Not `await task`: a cancellation of the caller must not be taken for the task's.
-            await asyncio.wait({task})
+        life = self._lives.pop(device_id, None)
+        if life is not None:
+            await life.end()
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
-        if device_id not in self._tasks:
+        if device_id not in self._lives:
             host = self._host(hw)
             # Rescue lives in memory: what boots next is the disk.
             if host.state.get("mode") == "rescue":
@@ -99,8 +97,7 @@ class SimulatedMachines:
             await self._switch_on(host)
 
     async def reboot(self, device_id: str) -> None:
-        task = self._tasks.get(device_id)
-        if task is None:
+        if device_id not in self._lives:
             return
         hw = self._hardware[device_id]
         await self.power_off(device_id)
@@ -131,15 +128,13 @@ class SimulatedMachines:
         await asyncio.to_thread(shutil.rmtree, self._folder / device_id, ignore_errors=True)
 
     async def restore(self, hw: Hardware) -> None:
-        if hw.device_id not in self._tasks:
+        if hw.device_id not in self._lives:
             await self._switch_on(self._host(hw))
 
     async def close(self) -> None:
-        tasks = list(self._tasks.values())
-        self._tasks.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        lives = list(self._lives.values())
+        self._lives.clear()
+        await asyncio.gather(*(life.end() for life in lives))
 
     def _host(self, hw: Hardware) -> Host:
         if not hw.device_id or Path(hw.device_id).name != hw.device_id:
@@ -163,27 +158,32 @@ class SimulatedMachines:
 
     async def _switch_on(self, host: Host) -> None:
         await self.power_off(host.hardware.device_id)
-        self._tasks[host.hardware.device_id] = asyncio.create_task(
-            Life(host, self._factory, self._installed).run(), name=f"machine {host.hardware.hostname}"
-        )
-
-
-def _end_if_cancelled() -> None:
-    """Raise the cancellation of this task that an error on its way out has replaced: the machine was switched off."""
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
+        self._lives[host.hardware.device_id] = Life(host, self._factory, self._installed)
 
 
 class Life:
-    """One machine from power on to power off."""
+    """One machine from power on, at once, to power off."""
 
     def __init__(self, host: Host, factory: SystemFactory, installed: MakeInstalled = InstalledSystem) -> None:
         self._host = host
         self._factory = factory
         self._installed = installed
+        self._has_power = True
+        self._task = asyncio.create_task(self._run(), name=f"machine {host.hardware.hostname}")
 
-    async def run(self) -> None:
+    async def end(self) -> None:
+        """Cut the power, and return when nothing of the machine runs any more."""
+        self._has_power = False
+        self._task.cancel()
+        # Not `await self._task`: a cancellation of the caller must not be taken for the task's.
+        await asyncio.wait({self._task})
+
+    def _check_power(self) -> None:
+        """End the task without power, also where an error on the way out has taken the place of the cancellation."""
+        if not self._has_power:
+            raise asyncio.CancelledError
+
+    async def _run(self) -> None:
         host = self._host
         try:
             while True:
@@ -192,17 +192,17 @@ class Life:
                 except Rebooting as reason:
                     host.console(f"reboot: {reason}")
                     host.at("firmware")
-                    _end_if_cancelled()
+                    self._check_power()
         except Hung as reason:
             host.console(f"*** {reason}")
-            _end_if_cancelled()
+            self._check_power()
             await host.report("failed", f"[sandbox] the machine hangs: {reason}")
             await asyncio.Event().wait()
         except Exception as error:
             # Any exception of a system stops only its own machine, and is logged.
             LOG.exception("%s: the system crashed", host.hardware.hostname)
             host.console(f"Kernel panic - not syncing: {error!r}")
-            _end_if_cancelled()
+            self._check_power()
             await host.report("failed", f"[sandbox] the system crashed: {error!r}")
             await asyncio.Event().wait()
         finally:

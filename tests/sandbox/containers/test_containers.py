@@ -107,9 +107,8 @@ async def test_a_machine_can_be_switched_off_whose_container_fails_to_end(tmp_pa
     hardware = Hardware("4f9d2e1c", "worker-0", "127.0.0.1", "c3.small.x86", "x86_64", (), ("02:00:00:00:00:01",), "custom_ipxe")
     nobody = "http://127.0.0.1:9"
     host = Host(hardware, tmp_path, Clock(1.0), boot_url=nobody, metadata_url=nobody, dns_server=("127.0.0.1", 9))
-    life = asyncio.create_task(Ends(host, system_factory(Clusters(tmp_path, Clock(1.0), Binaries(tmp_path, tmp_path, tmp_path)))).run())
+    life = Ends(host, system_factory(Clusters(tmp_path, Clock(1.0), Binaries(tmp_path, tmp_path, tmp_path))))
     await asyncio.sleep(0)
-    life.cancel()
-    await asyncio.wait({life}, timeout=5)
-    assert life.cancelled()
+    async with asyncio.timeout(5):
+        await life.end()
     assert "its processes do not end" in (tmp_path / "screen.log").read_text()

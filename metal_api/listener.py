@@ -30,10 +30,15 @@ RECEIVED_WITHIN = 60.0
 """Real seconds in which a request has to be there, from its first byte, or from the connection, to the last of its body."""
 HANDSHAKE_WITHIN = 10.0
 """Real seconds for the TLS handshake of a connection."""
-_BACKLOG: Final = 1024
+BACKLOG: Final = 1024
 
 CLIENT: Final = "client"
 """Key of a scope's ``state``: the common name of the client's certificate, "" without one."""
+
+
+def open_socket(address: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises ``OSError`` when the port is taken or may not be bound."""
+    return socket.create_server((address, port), backlog=BACKLOG)
 
 
 def _common_name(certificate: Mapping[str, Any] | None) -> str:
@@ -154,7 +159,7 @@ class Listener:
 
     async def open(self, address: str, port: int, context: ssl.SSLContext | None) -> None:
         """Listen. Raises ``OSError`` when the port is taken or may not be bound."""
-        self.serve(socket.create_server((address, port), backlog=_BACKLOG), context)
+        self.serve(open_socket(address, port), context)
 
     def serve(self, listening: socket.socket, context: ssl.SSLContext | None) -> None:
         """Serve a socket that listens."""

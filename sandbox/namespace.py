@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Final
@@ -32,10 +33,18 @@ ADDRESS: Final = "10.9.0.1"
 NETWORK: Final = IPv4Network("10.9.0.0/24")
 _DEVICE_NETWORKS: Final = "10.64.0.0/10 10.192.0.0/10"
 
+SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+"""Where programs for root are, which the PATH of an ordinary user does not have."""
 _WATCHERS: Final = 4096
 """Instances of inotify of one user: each systemd has about twenty, and computers allow 128."""
 _OWN_FOLDERS: Final = ("/run/netns", "/run/systemd/nspawn")
 """Folders of containers that are in memory and the namespace's own: nothing is left in those of the computer."""
+
+
+def require(kind: str, programs: Mapping[str, str]) -> None:
+    """Raise :class:`StartError` with the Debian packages of the programs that are missing. ``programs``: packages by program."""
+    if missing := [package for program, package in programs.items() if shutil.which(program, path=SEARCHED) is None]:
+        raise StartError(f"--machines {kind} needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
 
 
 def enter(module: str, arguments: list[str], *, as_root: bool) -> None:

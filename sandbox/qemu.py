@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +38,7 @@ from metal_api.servers import Server
 from metal_api.state_folder import StartError
 from metal_api.world import MetalWorld
 from sandbox.coreos_image.build import Image, ImageError, ensure_image
-from sandbox.namespace import ADDRESS, BRIDGE, NETWORK
+from sandbox.namespace import ADDRESS, BRIDGE, NETWORK, require
 from sandbox.rack.model import Firmware, RackConfig, RackError, RackMachine
 from sandbox.rack.rack import Rack, ensure_emulator
 
@@ -69,7 +68,6 @@ _PACKAGES: Final = {
 }
 """Programs, and the Debian packages that have them. Others are named by what needs them."""
 
-_SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 USER: Final = "sandbox"
 REDFISH_PORT: Final = 8443
 
@@ -85,9 +83,7 @@ class Programs:
 
 def ensure_programs(console: Console) -> Programs:
     """Build or install what the cache lacks; outside of the namespace, which has no network. Raises :class:`StartError`."""
-    missing = [package for program, package in _PACKAGES.items() if shutil.which(program, path=_SEARCHED) is None]
-    if missing:
-        raise StartError(f"--machines qemu needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
+    require("qemu", _PACKAGES)
     try:
         check_packages()
         return Programs(ensure_image(console), ensure_emulator(console), ensure_ironic(console))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from metal_api.process import start_child
+from sandbox.containers.command import ContainerError, run
 from sandbox.containers.link import Link
 from sandbox.containers.tree import IGNITE, KUBELET, Programs
 
@@ -33,10 +34,6 @@ while [ "$count" -gt 0 ]; do mkdir -p "$1"; echo $$ > "$1/cgroup.procs"; shift; 
 exec "$@"
 """
 _NSPAWN: Final = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--resolv-conf=off")
-
-
-class ContainerError(Exception):
-    """The container cannot be made or started; the message has the reason."""
 
 
 class IgnitionFailedError(Exception):
@@ -81,13 +78,13 @@ class Container:
             path.chmod(0o755)
         if self.root.is_mount():
             # By a sandbox that was killed.
-            await _run("umount", str(self.root))
+            await run("umount", str(self.root))
         options = f"lowerdir={self._programs.tree},upperdir={self._folder / 'upper'},workdir={self._folder / 'work'}"
-        await _run("mount", "-t", "overlay", "overlay", "-o", options, str(self.root))
+        await run("mount", "-t", "overlay", "overlay", "-o", options, str(self.root))
         try:
             yield
         finally:
-            await _run("umount", str(self.root))
+            await run("umount", str(self.root))
 
     async def ignite(self, platform: str, embedded: bytes | None, arguments: Sequence[str]) -> bytes:
         """Run the Ignition engine on the disk, as the initramfs does at the first boot, and return the config that it merged.
@@ -210,10 +207,3 @@ async def _until_empty(groups: Sequence[Path]) -> None:
                 group.rmdir()
     except OSError as error:
         raise ContainerError(f"control groups of the machine cannot be removed: {error}") from None
-
-
-async def _run(*command: str) -> None:
-    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
-    _output, error = await process.communicate()
-    if process.returncode:
-        raise ContainerError(f"{' '.join(command)}: {error.decode(errors='replace').strip()}")

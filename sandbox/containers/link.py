@@ -31,8 +31,11 @@ import dns.resolver
 import httpx
 
 from metal_api.core.machines import Hardware
+from metal_api.listener import open_socket
 from metal_api.process import Child
-from sandbox.machines.network import BoundHTTP, NameService, open_socket
+from sandbox.containers.command import ContainerError, run
+from sandbox.machines.network import BoundHTTP, NameService
+from sandbox.namespace import SEARCHED
 
 INTERFACE: Final = "eno1"
 _NAMESPACES: Final = Path("/run/netns")
@@ -42,8 +45,6 @@ _DNSMASQ: Final = (
     # Without them it asks the computer for its own name, and answers with it.
     *("--no-hosts", "--no-resolv", "--log-dhcp"),
 )
-
-
 _THREADS: Final = 4
 _CONNECT_WITHIN: Final = 10.0
 
@@ -52,12 +53,8 @@ Inside = Callable[..., Awaitable[Any]]
 """Runs a function in a thread that is in the namespace of the machine."""
 
 
-class LinkError(Exception):
-    """The network card cannot be made; the message has the command and the reason."""
-
-
 class Link:
-    """``folder``: for the log of DHCP. ``name_server``: what DHCP offers. It is connected within :meth:`connected`."""
+    """``folder``: for the log of DHCP. ``name_server``: what DHCP offers. It is connected within :meth:`connected`, once."""
 
     def __init__(self, hardware: Hardware, folder: Path, name_server: str) -> None:
         self._hardware = hardware
@@ -68,7 +65,8 @@ class Link:
         self.name = f"m{hardware.device_id.replace('-', '')[:13]}"
         self._mac = hardware.macs[0]
         self.name_server = name_server
-        self._threads = ThreadPoolExecutor(1)
+        # Sockets belong to the network of the thread that made them. Threads start with the first one, when there is the namespace.
+        self._threads = ThreadPoolExecutor(_THREADS, f"network {self.name}", _enter, (self.namespace,))
         self.names: Callable[[tuple[str, int], str], NameService] = functools.partial(_Names, self._inside)
         self.http: Callable[..., BoundHTTP] = functools.partial(HTTP, self._inside)
         self._dhcp = Child("dnsmasq", self._command, directory=folder, log=folder / "dhcp.log")
@@ -80,7 +78,7 @@ class Link:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """The machine has power: its card is there, and DHCP answers. Raises :class:`LinkError`."""
+        """The machine has power: its card is there, and DHCP answers. Raises :class:`ContainerError`."""
         # What a sandbox that was killed has left.
         await self._remove()
         try:
@@ -92,8 +90,6 @@ class Link:
             # More specific than the networks that are local, and in their table, which is read first.
             await _ip(f"route add {self.address}/32 dev {self.name} table local")
             await self._dhcp.start()
-            # Sockets belong to the network of the thread that made them.
-            self._threads = ThreadPoolExecutor(_THREADS, f"network {self.name}", _enter, (self.namespace,))
             yield
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -102,7 +98,7 @@ class Link:
 
     async def _remove(self) -> None:
         for command in (f"link delete {self.name}", f"netns delete {self.name}"):
-            with contextlib.suppress(LinkError):
+            with contextlib.suppress(ContainerError):
                 await _ip(command)
 
     @asynccontextmanager
@@ -138,7 +134,7 @@ class Link:
 
     def _command(self) -> list[str]:
         return [
-            shutil.which("dnsmasq", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin") or "dnsmasq",
+            shutil.which("dnsmasq", path=SEARCHED) or "dnsmasq",
             *_DNSMASQ,
             f"--interface={self.name}",
             f"--dhcp-range={self.address},{self.address},255.255.255.254,infinite",
@@ -227,9 +223,4 @@ class _Transport(httpx.AsyncBaseTransport):
 
 
 async def _ip(arguments: str) -> None:
-    process = await asyncio.create_subprocess_exec(
-        "ip", *arguments.split(), stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-    )
-    _output, error = await process.communicate()
-    if process.returncode:
-        raise LinkError(f"ip {arguments}: {error.decode(errors='replace').strip()}")
+    await run("ip", *arguments.split())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -12,8 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from sandbox.containers.container import Container, ContainerError, IgnitionFailedError
-from sandbox.containers.link import Link, LinkError
+from sandbox.containers.command import ContainerError
+from sandbox.containers.container import Container, IgnitionFailedError
+from sandbox.containers.link import Link
 from sandbox.containers.tree import Programs
 from sandbox.machines import SystemFactory
 from sandbox.machines.coreos import InstalledSystem
@@ -43,8 +45,7 @@ def pool_of(embedded: str | None) -> str:
     """Return the machine config pool that the config on a disk (base64) refers to; empty for another config."""
     with contextlib.suppress(ValueError, LookupError, AttributeError, TypeError):
         references = json.loads(base64.b64decode(embedded or ""))["ignition"]["config"]["merge"]
-        found = [match for reference in references if (match := _POOL.search(str(reference.get("source"))))]
-        return found[0][1] if found else ""
+        return next((match[1] for reference in references if (match := _POOL.search(str(reference.get("source"))))), "")
     return ""
 
 
@@ -62,7 +63,7 @@ class ContainerSystem(InstalledSystem):
         try:
             async with self._container.mounted(), self._link.connected():
                 await super().run()
-        except (ContainerError, LinkError) as error:
+        except ContainerError as error:
             raise Hung(f"this computer cannot run the container of the machine: {error}") from error
 
     async def _ignite(self) -> Config:
@@ -80,7 +81,8 @@ class ContainerSystem(InstalledSystem):
         ended: Exception = Hung("the system ended by itself")
         try:
             with self._host.with_userland(_Booted(self._container), self._link):
-                await self._factory(self._host, self._content["config"]).run()
+                # In a task of its own: in Python 3.11 a group of tasks that ends with an error leaves its task marked as cancelled.
+                await asyncio.create_task(self._factory(self._host, self._content["config"]).run())
         except* (Rebooting, Hung, ContainerError) as group:
             ended = next(leaves(group))
         raise ended

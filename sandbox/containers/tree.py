@@ -21,6 +21,7 @@ from rich.console import Console
 
 from metal_api.building import BuildError, cache_root, locked, run_step
 from metal_api.state_folder import StartError
+from sandbox import namespace
 from sandbox.containers import operator_units
 from sandbox.coreos_image.build import SUITE, debian_mirrors, inputs_hash
 from sandbox.openshift.binaries import BinariesError, ensure_kubelet
@@ -59,7 +60,6 @@ _REQUIRED: Final = {
     "dnsmasq": "dnsmasq-base",
     "unshare": "util-linux",
 }
-_SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 _WAITING: Final = "Another process is making the tree of containers; waiting for it."
 
 
@@ -75,8 +75,7 @@ def ensure_programs(console: Console) -> Programs:
     """Make what the cache lacks. Raises :class:`StartError` with what this computer lacks."""
     if os.geteuid() != 0:
         raise StartError("--machines container needs root: containers mount file systems and have network cards")
-    if missing := [package for program, package in _REQUIRED.items() if shutil.which(program, path=_SEARCHED) is None]:
-        raise StartError(f"--machines container needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
+    namespace.require("container", _REQUIRED)
     try:
         return Programs(_ensure_tree(console), ensure_kubelet(console))
     except (BuildError, BinariesError) as error:

@@ -29,11 +29,12 @@ from typing import Any
 import httpx
 
 from metal_api.core.machines import Hardware
+from metal_api.listener import open_socket
 from sandbox.clock import Clock
 from sandbox.loopback import is_private
 from sandbox.machines import Userland, elastic
 from sandbox.machines.announcements import Announcements
-from sandbox.machines.network import BoundHTTP, Card, NameService, open_socket
+from sandbox.machines.network import BoundHTTP, Card, NameService
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment, AttachmentOf
 

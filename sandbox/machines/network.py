@@ -40,19 +40,12 @@ KEPT_SECONDS = 120.0
 IDEMPOTENT = ("GET", "HEAD", "PUT", "DELETE")
 """Requests that a client may send a second time (RFC 9110 section 9.2.2)."""
 
-BACKLOG = 1024
-
 KEPT_TRANSPORTS = 8
 """Connections a machine keeps warm: a kubelet talks to one API server at a time."""
 
 
 UNANSWERED_SECONDS = 0.3
 """On one computer a packet without an answer for so long was dropped by a firewall."""
-
-
-def open_socket(address: str, port: int) -> socket.socket:
-    """Listen at an address of this computer. Raises ``OSError``."""
-    return socket.create_server((address, port), backlog=BACKLOG)
 
 
 class Card(Protocol):

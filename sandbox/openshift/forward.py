@@ -10,8 +10,8 @@ import logging
 import socket
 from collections.abc import Callable
 
+from metal_api.listener import BACKLOG, open_socket
 from sandbox.loopback import is_of_device, is_private
-from sandbox.machines.network import BACKLOG, open_socket
 
 _logger = logging.getLogger(__name__)
 

@@ -25,9 +25,10 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
     with_bootstrap_firewall,
 )
 from metal_api.core.machines import Drive, Hardware
+from metal_api.listener import open_socket
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server
-from sandbox.machines.network import BoundHTTP, open_socket
+from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment
 from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory

@@ -113,9 +113,12 @@ class Link:
             await _ip(f"-netns {self.name} address flush dev {INTERFACE}")
             await _ip(f"-netns {self.name} link set {INTERFACE} down")
 
-    async def listen(self, address: str, port: int) -> socket.socket:
-        """Return a socket that listens in the namespace of the machine: what its firewall drops does not arrive. Raises ``OSError``."""
-        return await self._inside(open_socket, address, port)
+    async def listen(self, _address: str, port: int) -> socket.socket:
+        """Return a socket that listens in the namespace of the machine: what its firewall drops does not arrive. Raises ``OSError``.
+
+        It listens at all addresses, as services of a node do, also before DHCP has configured one.
+        """
+        return await self._inside(open_socket, "0.0.0.0", port)  # noqa: S104 - those of the namespace
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a connection in the namespace of the machine. Raises ``OSError``."""

@@ -40,6 +40,9 @@ class ScriptedMachines:
         self.calls: list[tuple[str, str]] = []
         self.hardware: dict[str, Hardware] = {}
         self.boots = True
+        self.proceed = asyncio.Event()
+        """While it is cleared, neither a power off nor a reinstallation ends."""
+        self.proceed.set()
         self.boot_url = ""
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -61,6 +64,7 @@ class ScriptedMachines:
 
     async def power_off(self, device_id: str) -> None:
         self.calls.append(("power_off", device_id))
+        await self.proceed.wait()
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
         self._note("power_on", hw)
@@ -70,6 +74,7 @@ class ScriptedMachines:
 
     async def reinstall(self, hw: Hardware, *, keep_disks: bool) -> None:
         self._note("reinstall keep" if keep_disks else "reinstall", hw)
+        await self.proceed.wait()
         if self.boots:
             await self.boot(hw)
 

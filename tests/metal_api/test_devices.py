@@ -156,8 +156,10 @@ async def test_power_actions(sandbox: Sandbox) -> None:
         answer = await sandbox.api.post(f"{path}/actions", json=body)
         assert (answer.status_code, answer.content) == (202, b"")
 
+    sandbox.machines.proceed.clear()
     await act(type="power_off")
     assert sandbox.state(device["id"]) == "powering_off"
+    sandbox.machines.proceed.set()
     await sandbox.until(lambda: sandbox.state(device["id"]) == "inactive")
     assert "that is inactive" in (await sandbox.errors("POST", f"{path}/actions", json={"type": "reboot"}))[0]
     await act(type="power_on")
@@ -168,8 +170,10 @@ async def test_power_actions(sandbox: Sandbox) -> None:
     await act(type="rescue")
     await sandbox.until(lambda: ("rescue", device["id"]) in sandbox.machines.calls)
     await sandbox.until(lambda: sandbox.world.store["devices"][device["id"]].pending is None)
+    sandbox.machines.proceed.clear()
     await act(type="reinstall", operating_system="debian_12", preserve_data=True)
     assert sandbox.state(device["id"]) == "reinstalling"
+    sandbox.machines.proceed.set()
     await sandbox.until(lambda: sandbox.state(device["id"]) == "active")
     shown = await sandbox.device(device["id"])
     assert shown["operating_system"]["slug"] == "debian_12"

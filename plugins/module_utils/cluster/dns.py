@@ -59,7 +59,7 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by k
     ``removed``: further host names that must not have a record. ``balanced``: the cluster has a load balancer for API and routers.
     ``entries``: its addresses, ``api`` and ``ingress``; an empty one is that of the load balancer devices. Without a load balancer ``api``
     is the address that the control plane announces itself, which the records of the API lead to when the bootstrap is complete, and
-    ``ingress`` the one that ``*.apps`` leads to when a Service has it.
+    ``ingress`` the one that ``*.apps`` leads to when a Service has it; after the bootstrap and without ``nodes`` this record is not listed.
 
     The records of an adopted cluster's services lead to machines that are not managed, so they are in neither list.
     """
@@ -85,20 +85,21 @@ def cluster_dns_records(  # noqa: PLR0913 - the options of the rule, passed by k
     machine_values = sorted({address for device in present for address in machine_addresses(device, families)})
     # kube-vip announces its address from the first API server of the control plane on, and the bootstrap device cannot take part.
     announced = sorted((entries or {}).get("api") or []) if bootstrap_complete and not balanced else []
-    # MetalLB is installed in the complete cluster.
-    current = {address for node in nodes for address in node.get("ingress_addresses", ())}
-    apps = [address for address in (entries or {}).get("ingress") or () if address in current]
-    services = [announced or api, announced or api, apps or ingress, [], [], machine_values]
+    # MetalLB is installed in the complete cluster. While that cannot be read, what *.apps leads to stays as it is.
+    own_ingress = (entries or {}).get("ingress") or ()
+    apps = [address for address in own_ingress if any(address in node.get("ingress_addresses", ()) for node in nodes)] or ingress
+    known_apps = None if own_ingress and bootstrap_complete and not nodes else apps
+    services = [announced or api, announced or api, known_apps, [], [], machine_values]
     if balanced:
         own = all_of(by_role["load_balancer"])
         api_entry, ingress_entry = (sorted((entries or {}).get(kind) or own) for kind in ("api", "ingress"))
         services = [api_entry, api_entry, ingress_entry, api, ingress, machine_values]
-    hosts = [{"name": device["hostname"], "values": of(device)} for device in present if device["hostname"].endswith(end)]
-    desired = {record["name"] for record in hosts}
+    hosts = {device["hostname"]: of(device) for device in present if device["hostname"].endswith(end)}
+    served = [] if adopted else zip(SERVICES, services, strict=True)
     return [
-        *({"name": service + end, "values": values} for service, values in zip(SERVICES, services, strict=True) if not adopted),
-        *hosts,
-        *({"name": name, "values": []} for name in known if name not in desired),
+        *({"name": service + end, "values": values} for service, values in served if values is not None),
+        *({"name": name, "values": values} for name, values in hosts.items()),
+        *({"name": name, "values": []} for name in known if name not in hosts),
     ]
 
 

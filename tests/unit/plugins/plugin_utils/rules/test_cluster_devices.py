@@ -100,6 +100,8 @@ def test_ingress_moves_to_the_announced_address_when_a_service_has_it(current: l
     entries = {"api": [], "ingress": ["192.0.2.6"]}
     records = cluster_dns_records(DEVICES, CLUSTER, bootstrap_complete=True, nodes=nodes, entries=entries)
     assert next(record["values"] for record in records if record["name"] == f"*.apps.{CLUSTER}") == expected
+    unread = cluster_dns_records(DEVICES, CLUSTER, bootstrap_complete=True, entries=entries)
+    assert [record for record in records if record not in unread] == [record for record in records if record["name"].startswith("*.apps")]
 
 
 def test_one_record_has_all_addresses_that_machines_connect_from() -> None:

@@ -51,6 +51,11 @@ class MachineKinds:
         return cls(tuple(firmware))
 
     @property
+    def name(self) -> str:
+        """The first word of the text that :meth:`parse` reads."""
+        return "qemu" if self.firmware else "simulated" if self.containers is None else "container"
+
+    @property
     def in_namespace(self) -> bool:
         """Whether machines have network cards, for which the sandbox is in a network namespace (`sandbox.namespace`)."""
         return self.containers is not None or bool(self.firmware)

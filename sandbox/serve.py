@@ -161,7 +161,7 @@ def serve(options: Options) -> int:
 
 
 class Identity:
-    """What a sandbox keeps over restarts: address, ports, machines' network, DNS key, seed, and of which kind its kubelets are."""
+    """What a sandbox keeps over restarts: address, ports, machines' network, DNS key, seed, the kinds of its machines and kubelets."""
 
     def __init__(self, options: Options) -> None:
         """Raises :class:`StartError`."""
@@ -173,6 +173,11 @@ class Identity:
                 kept = json.loads(self._path.read_text(encoding="utf-8"))
             except ValueError:
                 raise StartError(f"{self._path} is damaged: remove it, or the whole folder to begin anew") from None
+        self._machines = options.machines.name
+        if (machines := kept.get("machines", self._machines)) != self._machines:
+            raise StartError(
+                f"the sandbox in {state} was made with --machines {machines}: give it again, or begin anew with another --state"
+            )
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
         if options.machines.in_namespace:
             self.address = namespace.ADDRESS
@@ -255,6 +260,7 @@ class Identity:
             "dns_secret": self.dns_secret,
             "seed": self.seed,
             "kubelets": self.kubelets,
+            "machines": self._machines,
             "vendor_names": self.vendor_names,
         }
         fresh.write_text(json.dumps(kept), encoding="utf-8")

@@ -177,6 +177,13 @@ def test_one_folder_one_sandbox(sandbox: RunningSandbox) -> None:
     assert second.stdout == ""
 
 
+def test_a_folder_keeps_its_kind_of_machines(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.json").write_text('{"machines": "container"}')
+    other = start("serve", "--state", str(tmp_path), "--listen", "127.0.0.1:0")
+    assert (other.returncode, other.stdout) == (1, "")
+    assert "was made with --machines container: give it again" in other.stderr
+
+
 def test_each_sandbox_has_a_token_and_a_project_of_its_own(sandbox: RunningSandbox, tmp_path: Path) -> None:
     def secrets_of(running: RunningSandbox) -> tuple[str, ...]:
         names = ("METAL_AUTH_TOKEN", "METAL_PROJECT_ID", "OPENSHIFT_DNS_KEY_SECRET")

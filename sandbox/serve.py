@@ -56,7 +56,7 @@ from sandbox.machines.announcements import Announcements
 from sandbox.machines.coreos import InstalledSystem
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
-from sandbox.machines.simulated import SimulatedMachines
+from sandbox.machines.simulated import SimulatedMachines, no_silence
 from sandbox.machines.with_servers import WithServers
 from sandbox.metal.attachment import Attachment, attachment
 from sandbox.metal.control import control_app
@@ -328,6 +328,7 @@ class Sandbox(Runnable):
             announcements=announcements,
             attachment=self._attachment_of,
             installed=InstalledSystem if container_programs is None else containers.Containers(container_programs, pools or frozenset()),
+            silence=no_silence if container_programs is None else containers.silence,
         )
         machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)
         self._ends("machines", machines.close)

@@ -10,7 +10,8 @@ of OpenShift's machine config operator (`sandbox.containers.operator_units`), Ne
 
 from __future__ import annotations
 
+from sandbox.containers.link import silence
 from sandbox.containers.system import Containers
 from sandbox.containers.tree import Programs, ensure_programs
 
-__all__ = ["Containers", "Programs", "ensure_programs"]
+__all__ = ["Containers", "Programs", "ensure_programs", "silence"]

@@ -35,7 +35,7 @@ from metal_api.listener import open_socket
 from metal_api.process import Child
 from sandbox.containers.command import ContainerError, run
 from sandbox.machines.network import BoundHTTP, NameService
-from sandbox.namespace import SEARCHED
+from sandbox.namespace import BRIDGE, SEARCHED
 
 INTERFACE: Final = "eno1"
 _NAMESPACES: Final = Path("/run/netns")
@@ -223,6 +223,16 @@ class _Transport(httpx.AsyncBaseTransport):
         # The content is decoded already.
         kept = [(name, value) for name, value in answer.headers.multi_items() if name.lower() != "content-encoding"]
         return httpx.Response(answer.status_code, headers=kept, content=answer.content)
+
+
+async def silence(address: str, is_silent: bool) -> None:
+    """Have the router ask for an address where no machine answers, or no more: others then wait, and learn that it is unreachable."""
+    route = f"{address}/32 dev {BRIDGE} table local"
+    if is_silent:
+        await _ip(f"route replace {route}")
+        return
+    with contextlib.suppress(ContainerError):
+        await _ip(f"route delete {route}")
 
 
 async def _ip(arguments: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import httpx
@@ -33,6 +34,13 @@ LOG = logging.getLogger(__name__)
 FIRMWARE_ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}
 BOOT_SERVICE_TRIES = 10
 
+Silence = Callable[[str, bool], Awaitable[None]]
+"""Has the network silent at an address, or no more: nothing answers at that of a machine without power."""
+
+
+async def no_silence(_address: str, _is_silent: bool) -> None:
+    """On the loopback interface the computer itself refuses connections to an address where nothing listens."""
+
 
 class SimulatedMachines:
     """The :class:`sandbox.machines.Machines` of the sandbox.
@@ -40,7 +48,8 @@ class SimulatedMachines:
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is the name server that DHCP offers. Ignition's platform packet reads ``packet_url``; systems trust ``public_ca`` as a
     public CA. ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
-    ``attachment`` all ports are in layer 3. ``installed`` makes the systems that coreos-installer wrote.
+    ``attachment`` all ports are in layer 3. ``installed`` makes the systems that coreos-installer wrote. ``silence``: what machines without
+    power are for others.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
@@ -59,7 +68,9 @@ class SimulatedMachines:
         announcements: Announcements | None = None,
         attachment: AttachmentOf | None = None,
         installed: MakeInstalled = InstalledSystem,
+        silence: Silence = no_silence,
     ) -> None:
+        self._silence = silence
         self._attachment = attachment
         self._installed = installed
         self._announcements = announcements or Announcements()
@@ -86,6 +97,7 @@ class SimulatedMachines:
         life = self._lives.pop(device_id, None)
         if life is not None:
             await life.end()
+            await self._silence(self._hardware[device_id].address, True)
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
         if device_id not in self._lives:
@@ -124,7 +136,9 @@ class SimulatedMachines:
 
     async def remove(self, device_id: str) -> None:
         await self.power_off(device_id)
-        self._hardware.pop(device_id, None)
+        if (hw := self._hardware.pop(device_id, None)) is not None:
+            # It may be of another use now.
+            await self._silence(hw.address, False)
         await asyncio.to_thread(shutil.rmtree, self._folder / device_id, ignore_errors=True)
 
     async def restore(self, hw: Hardware) -> None:
@@ -158,6 +172,7 @@ class SimulatedMachines:
 
     async def _switch_on(self, host: Host) -> None:
         await self.power_off(host.hardware.device_id)
+        await self._silence(host.hardware.address, False)
         self._lives[host.hardware.device_id] = Life(host, self._factory, self._installed)
 
 

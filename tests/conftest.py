@@ -47,6 +47,11 @@ def pytest_configure() -> None:
     os.environ.setdefault(CALLBACK, "ansible.builtin.default")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a long suite be run in shares, one by one."""
+    parser.addoption("--share", metavar="K/N", default="1/1", help="run the K-th of N shares of the tests")
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """For ``pytest -n auto``: often a test waits, for machines and for programs it has started; many more would keep each other waiting."""
     return (os.cpu_count() or 1) + 1
@@ -66,6 +71,14 @@ def is_below(node: str, start: str) -> bool:
     return node == start or node.startswith((f"{start}/", f"{start}::", f"{start}["))
 
 
+def share_of(items: list[pytest.Item], share: str) -> dict[pytest.Item, str]:
+    """Return the K-th of N shares (``K/N``): every N-th group of tests that one process runs, or file, by item."""
+    number, count = map(int, share.split("/"))
+    groups = {item: str(group.args[0]) if (group := item.get_closest_marker("xdist_group")) else item.location[0] for item in items}
+    chosen = set(list(dict.fromkeys(groups.values()))[number - 1 :: count])
+    return {item: group for item, group in groups.items() if group in chosen}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What nightly.txt lists is long.
@@ -76,6 +89,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if any(is_below(item.nodeid, start) for start in left):
             item.add_marker(pytest.mark.long)
+    chosen = share_of(items, config.getoption("--share"))
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = list(chosen)
     if not hasattr(config, "workerinput"):
         return
     items.sort(key=lambda item: not item.location[0].startswith("tests/e2e"))

@@ -29,11 +29,12 @@ E2E: Final = "tests/e2e/test_"
 
 @dataclass(frozen=True)
 class Part:
-    """What is run: tests of these paths, then commands of Python, each also after a failure of the one before."""
+    """What is run: tests of these paths, or a share of them, then commands of Python, each also after a failure of the one before."""
 
     subject: str
     paths: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
+    share: str = "1/1"
 
 
 def e2e(*names: str) -> tuple[str, ...]:
@@ -68,7 +69,10 @@ PARTS: Final[dict[str, Part]] = {
         "roles alone, the inventory, the artifact and the site",
         ("tests/ignition", "tests/dns", "tests/network", "tests/cluster", "tests/failure", "tests/inventory", "tests/docs"),
     ),
-    "reliability": Part("every fault for every module", ("tests/contract", "tests/validate")),
+    **{
+        f"reliability-{part}": Part("every fault for every module", ("tests/contract", "tests/validate"), share=f"{part}/2")
+        for part in (1, 2)
+    },
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
     "containers": Part("nodes with a real userland, as containers", commands=(("-m", "tests.containers"),)),
     "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
@@ -90,7 +94,7 @@ PARTS: Final[dict[str, Part]] = {
 
 def commands_of(part: Part, arguments: Sequence[str]) -> list[list[str]]:
     """Return the command lines of a part; ``arguments`` are for pytest."""
-    own = [sys.executable, "-m", "pytest", "-m", "e2e or long", *part.paths, *arguments]
+    own = [sys.executable, "-m", "pytest", "-m", "e2e or long", "--share", part.share, *part.paths, *arguments]
     rest = [[sys.executable, *command, *(arguments if command[-1] == "--" else ())] for command in part.commands]
     return [own, *rest] if part.paths else rest
 

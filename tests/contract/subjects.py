@@ -138,7 +138,7 @@ def metal_options(options: Mapping[str, Any], testbed: Testbed, fault: Fault | N
     if hurry:
         given["metal_api_retries"] = 1
     if "wait_timeout" in options:
-        given |= {"wait_timeout": 1, "wait_interval": 0.02} if hurry else {"wait_timeout": 6 if fault else LONG_WAIT, "wait_interval": 0.1}
+        given |= {"wait_timeout": 1 if hurry else 6 if fault else LONG_WAIT, "wait_interval": 0.1}
     return {"project_id": testbed.environment["METAL_PROJECT_ID"], **given}
 
 

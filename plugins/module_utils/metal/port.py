@@ -372,7 +372,7 @@ class Port(Resource):
     def _arrived(self, identity: str, target: PortState) -> Found:
         """Return the port in its target state. Raises LostAnswerError when it is not reached: an answer may have been a gateway's."""
         current: Found = {}
-        for _elapsed in clock(VERIFY_TIMEOUT, min(1.0, self.params["wait_interval"])):
+        for _elapsed in clock(min(VERIFY_TIMEOUT, self._waiter.timeout), min(1.0, self._waiter.interval)):
             current = self.read(identity, f"read {self.title}")
             if self._state(current) == target:
                 return current

@@ -16,7 +16,7 @@ from typing import Final
 from metal_api.process import start_child
 from sandbox.containers.command import ContainerError, run
 from sandbox.containers.link import Link
-from sandbox.containers.tree import IGNITE, KUBELET, Programs
+from sandbox.containers.tree import CONTROL_PLANE, IGNITE, KUBELET, Programs
 
 _REBOOT: Final = 133
 """Exit code of systemd-nspawn when the system reboots."""
@@ -139,6 +139,7 @@ class Container:
             f"--directory={self.root}",
             f"--bind-ro={self.root / 'usr'}:/usr",
             f"--bind-ro={self._programs.kubelet}:{KUBELET}",
+            f"--bind-ro={self._programs.control_plane}:{CONTROL_PLANE}",
             # The kubelet opens the log of the kernel, which is that of the computer.
             "--bind=/dev/null:/dev/kmsg",
             "--hostname=localhost",

@@ -24,7 +24,7 @@ from metal_api.state_folder import StartError
 from sandbox import namespace
 from sandbox.containers import operator_units
 from sandbox.coreos_image.build import SUITE, debian_mirrors, inputs_hash
-from sandbox.openshift.binaries import BinariesError, ensure_kubelet
+from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
@@ -39,6 +39,8 @@ IGNITE: Final = "/usr/libexec/ignite"
 """Runs the engine, which lies beside it."""
 KUBELET: Final = "/usr/libexec/kubelet"
 """Where a container has the kubelet, which is not in the tree."""
+CONTROL_PLANE: Final = "/usr/libexec/programs"
+"""Where it has the programs of static pods, which the images of their containers have on a real machine."""
 
 _NOT_ON_COREOS: Final = (
     *("usr/bin/apt*", "usr/bin/dpkg*", "usr/bin/deb*", "usr/bin/perl*", "usr/lib/apt", "usr/lib/dpkg", "usr/sbin/update-*"),
@@ -51,6 +53,7 @@ _FOLDERS: Final = (
     *("var/usrlocal/bin", "var/log/journal", "etc/kubernetes/manifests", "etc/NetworkManager/system-connections"),
     # Where the first boot mounts the disk and the embedded config.
     *("sysroot", "usr/lib/ignition"),
+    CONTROL_PLANE.lstrip("/"),
 )
 _MASKED: Final = ("systemd-firstboot", "console-getty", "getty@tty1", "systemd-udevd", "systemd-networkd-wait-online", "e2scrub_reap")
 _REQUIRED: Final = {
@@ -65,10 +68,11 @@ _WAITING: Final = "Another process is making the tree of containers; waiting for
 
 @dataclass(frozen=True)
 class Programs:
-    """``tree``: the root file system of containers. ``kubelet``: the program that they run."""
+    """``tree``: the root file system of containers. ``kubelet``: the program that they run, ``control_plane``: the folder of etcd's."""
 
     tree: Path
     kubelet: Path
+    control_plane: Path
 
 
 def ensure_programs(console: Console) -> Programs:
@@ -77,7 +81,7 @@ def ensure_programs(console: Console) -> Programs:
         raise StartError("--machines container needs root: containers mount file systems and have network cards")
     namespace.require("container", _REQUIRED)
     try:
-        return Programs(_ensure_tree(console), ensure_kubelet(console))
+        return Programs(_ensure_tree(console), ensure_kubelet(console), ensure_binaries(console).etcd.parent)
     except (BuildError, BinariesError) as error:
         raise StartError(f"--machines container: {error}") from None
 

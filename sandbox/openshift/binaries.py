@@ -52,7 +52,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     KUBECTL: "k8s.io/kubernetes/cmd/kubectl",
     KUBELET: "controlplane/kubelet",
 }
-_SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go")
+_SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go", "kubelet/runtime.go")
 WAITING: Final = "Another process is building the sandbox's programs; waiting for it."
 
 

@@ -50,6 +50,10 @@ class MachineKinds:
             raise ValueError(f"{text!r} has {len(firmware)} machines, more than {MOST_MACHINES}")
         return cls(tuple(firmware))
 
+    def has_container(self, pool: str) -> bool:
+        """Whether nodes of a machine config pool are containers."""
+        return self.containers is not None and (not self.containers or pool in self.containers)
+
     @property
     def name(self) -> str:
         """The first word of the text that :meth:`parse` reads."""

@@ -67,7 +67,9 @@ from sandbox.openshift import (
     BinariesError,
     Clusters,
     NamespacesError,
+    OneControlPlaneCluster,
     RealKubelets,
+    StaticPodCluster,
     ensure_binaries,
     ensure_kubelet,
     passing_time,
@@ -303,7 +305,13 @@ class Sandbox(Runnable):
         servers = QemuMachines(state, identity.url("boot"), qemu_programs, firmware) if qemu_programs is not None else None
         artefact = servers.artefact if servers is not None else None
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
-        clusters = Clusters(state, clock, self._programs.control_plane, mirror_url=f"{identity.url('main')}/pub/openshift-v4")
+        clusters = Clusters(
+            state,
+            clock,
+            self._programs.control_plane,
+            mirror_url=f"{identity.url('main')}/pub/openshift-v4",
+            make=StaticPodCluster if self._options.machines.has_container("master") else OneControlPlaneCluster,
+        )
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
         # Of its own: machines trust it as they trust public CAs, while the CA of the data centre has to be in their config.

@@ -11,6 +11,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from sandbox.containers.command import ContainerError
@@ -93,6 +94,10 @@ class _Booted:
 
     def __init__(self, container: Container) -> None:
         self._container = container
+
+    @property
+    def root(self) -> Path:
+        return self._container.root
 
     async def run(self) -> NoReturn:
         if await self._container.boot():

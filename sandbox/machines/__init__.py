@@ -60,6 +60,10 @@ class MachineHTTP(Protocol):
 class Userland(Protocol):
     """An installed system that runs: its units, its network and its firewall are not simulated."""
 
+    @property
+    def root(self) -> Path:
+        """Where its file system is, while the machine has power."""
+
     async def run(self) -> NoReturn:
         """Boot it, and run it until cancelled, a loss of power."""
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
-from sandbox.openshift.cluster import Cluster, Clusters
+from sandbox.openshift.cluster import Cluster, Clusters, OneControlPlaneCluster
 from sandbox.openshift.real_kubelet import NamespacesError, RealKubelets, require_namespaces
+from sandbox.openshift.static_pod_cluster import StaticPodCluster
 from sandbox.openshift.systems import system_factory
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Cluster",
     "Clusters",
     "NamespacesError",
+    "OneControlPlaneCluster",
     "RealKubelets",
+    "StaticPodCluster",
     "ensure_binaries",
     "ensure_kubelet",
     "require_namespaces",

@@ -177,6 +177,8 @@ class ClusterAPI:
         params: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
+        if self._client.is_closed:
+            raise httpx.ConnectError("another API server is used by now")
         answer = await self._client.request(
             method,
             path,

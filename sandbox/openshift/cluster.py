@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The clusters of a sandbox: created from a bootstrap config, running while one of their machines is on, restored after a crash.
 
-A cluster has assets, a control plane (real processes) and operators. The processes run while a machine is on. The data of a cluster belongs
-to its machines' disks, so a cluster without machines is deleted.
+A cluster has assets, a control plane (real processes) and operators. It is one of two kinds: the processes run once for all its machines
+while one is on, or each control plane machine runs its own (:mod:`sandbox.openshift.static_pod_cluster`). The data of a cluster belongs to
+its machines' disks, so a cluster without machines is deleted.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import json
 import logging
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -29,7 +31,8 @@ from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
-from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember
+from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember, EtcdMembers
+from sandbox.openshift.forward import Forward
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.operators import Operators
 from sandbox.openshift.router import Routers
@@ -61,14 +64,14 @@ class Member:
     role: Role
     directory: str
     serving: bool = False
-    """Whether its own API server (here: the forward to the real one) and machine config server were ever up."""
+    """Whether its own API server (of a simulated machine: the forward to the real one) and machine config server were ever up."""
     address: str = ""
     etcd_id: int = 0
     """Id of the etcd member whose data is on its disk; 0 for none."""
 
 
-class Cluster:
-    """One cluster. ``directory`` is its own, across restarts."""
+class Cluster(ABC):
+    """One cluster. ``directory`` is its own, across restarts. Subclasses have the control planes of its machines."""
 
     def __init__(  # noqa: PLR0913 - made in one place only
         self, directory: Path, assets: Assets, *, address: str, clock: Clock, binaries: Binaries, mirror_url: str
@@ -77,14 +80,13 @@ class Cluster:
         self.assets = assets
         self.clock = clock
         self.address = address
-        self.control_plane = ControlPlane(directory / "control-plane", binaries, address, assets, self._connect)
+        self.control_plane = self._make_control_plane(binaries)
+        """Of the sandbox, and all keys of the cluster."""
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
-        self.etcd = Etcd(directory / "etcd-members.json", self._running_etcd_members)
-        self.etcd.on_change = self._apply_quorum
         self.routers = Routers()
         self.machines: dict[str, Machine] = {}
-        """The control plane machines that are on, by device id: operators reach routes through their networks."""
+        """The machines that are on, by device id: operators reach the cluster through their networks."""
         self.on_idle: Callable[[], None] = lambda: None
         """Called when the last machine that was on is off."""
         self._mirror_url = mirror_url
@@ -119,85 +121,97 @@ class Cluster:
         self._upgraded_to = version
         self._save()
 
+    # --- the control planes of its machines ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _make_control_plane(self, binaries: Binaries) -> ControlPlane: ...
+
     @property
+    @abstractmethod
+    def etcd(self) -> EtcdMembers:
+        """The etcd members."""
+
+    @property
+    @abstractmethod
     def api(self) -> ClusterAPI:
-        """Administrator's client. Raises :class:`ControlPlaneError` while the processes do not run."""
-        return self.control_plane.api
+        """Administrator's client of an API server that runs. Raises :class:`ControlPlaneError` while there is none."""
+
+    @abstractmethod
+    async def _switch_on(self, machine: Machine, member: Member) -> None:
+        """Start what runs for a machine that is on now."""
+
+    @abstractmethod
+    async def _switch_off(self, member: Member) -> None:
+        """End that of a machine that is off now."""
+
+    @abstractmethod
+    async def install(self, machine: Machine, address: str) -> None:
+        """Return when the API server of a control plane machine that is on serves, and install it before at its first boot."""
+
+    @abstractmethod
+    def forward(self, machine: Machine) -> Forward | None:
+        """Return the forward from the port of the API of a machine; None where its own API server has that port."""
+
+    @abstractmethod
+    async def read_etcd_members(self) -> None:
+        """Read the etcd members and their health."""
+
+    @abstractmethod
+    async def add_etcd_member(self, name: str, address: str) -> None:
+        """Add the member of a machine as a learner. ``name``: of its node."""
+
+    @abstractmethod
+    async def start_etcd_members(self) -> None:
+        """Let learners vote that have started."""
+
+    @abstractmethod
+    async def remove_etcd_member(self, member: EtcdMember) -> None:
+        """Remove a member. Raises :class:`sandbox.openshift.etcd.MembershipError`."""
 
     # --- which machines are on ----------------------------------------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def member(self, device_id: str, role: Role, directory: Path, address: str) -> AsyncIterator[None]:
-        """Count a machine as on while inside; the first one starts the processes, the last one ends them."""
-        await self._join(device_id, role, directory, address)
+    async def member(self, machine: Machine, role: Role, directory: Path, address: str) -> AsyncIterator[None]:
+        """Count a machine as on while inside, with its part of the control plane."""
+        await self._join(machine, role, directory, address)
         try:
             yield
         finally:
-            await self._leave(device_id)
+            await self._leave(machine.hardware.device_id)
 
-    async def _join(self, device_id: str, role: Role, directory: Path, address: str) -> None:
+    async def _join(self, machine: Machine, role: Role, directory: Path, address: str) -> None:
+        device_id = machine.hardware.device_id
         async with self._lock:
             if not _has_data(directory):
                 # A new disk, or one that was wiped since: nothing of an earlier member is left.
                 self.members.pop(device_id, None)
-            self.members.setdefault(device_id, Member(device_id, role, str(directory), address=address))
-            self.on.add(device_id)
-            if role == "bootstrap" and not list(self.etcd):
-                self.etcd.add(BOOTSTRAP, address)
+            member = self.members.setdefault(device_id, Member(device_id, role, str(directory), address=address))
             self._save()
+            self.on.add(device_id)
+            self.machines[device_id] = machine
             try:
-                await self.control_plane.start()
-                if self.has_reached(REQUESTS_OUTLIVED):
-                    await self._clean_requests()
+                await self._switch_on(machine, member)
             except BaseException:
                 self.on.discard(device_id)
+                del self.machines[device_id]
                 raise
-            self.start_etcd_members()
-            self._apply_quorum()
             if self.has_reached(MANIFESTS_APPLIED):
                 self._start_operators()
 
-    def start_etcd_members(self) -> None:
-        """Let the machines that are on start the etcd members that were added at their addresses."""
-        for member in self.members.values():
-            added = self.etcd.at(member.address)
-            if member.device_id in self.on and added is not None and not added.started:
-                member.etcd_id = added.id
-                self._save()
-                self.etcd.start(added)
-
-    def etcd_member_of(self, device_id: str) -> EtcdMember | None:
-        """Return the etcd member whose data is on the disk of a machine that is on."""
-        member = self.members.get(device_id)
-        running = member.etcd_id if member is not None and device_id in self.on else 0
-        return next((entry for entry in self.etcd if entry.id == running), None)
+    async def _leave(self, device_id: str) -> None:
+        async with self._lock:
+            self.on.discard(device_id)
+            self.machines.pop(device_id, None)
+            await self._switch_off(self.members[device_id])
+            if not self.on:
+                _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
+                await self._stop()
+                self.on_idle()
 
     def disk_of(self, address: str) -> Path | None:
         """Return the disk of the machine of this address that runs an etcd member."""
         members = [member for member in self.members.values() if member.device_id in self.on and member.address == address]
         return Path(members[0].directory).parent if members else None
-
-    def _running_etcd_members(self) -> set[int]:
-        return {member.etcd_id for member in self.members.values() if member.device_id in self.on}
-
-    def _apply_quorum(self) -> None:
-        self.control_plane.set_quorum(present=self.etcd.has_quorum)
-
-    async def _clean_requests(self) -> None:
-        """Remove all certificate requests, as kube-controller-manager's cleaner does with those of yesterday."""
-        for request in await self.api.items(CSRS):
-            await self.api.delete(f"{CSRS}/{request['metadata']['name']}")
-        self._reached.discard(REQUESTS_OUTLIVED)
-        self._save()
-
-    async def _leave(self, device_id: str) -> None:
-        async with self._lock:
-            self.on.discard(device_id)
-            self._apply_quorum()
-            if not self.on:
-                _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
-                await self._stop()
-                self.on_idle()
 
     async def close(self) -> None:
         """Stop the processes, even if machines are on."""
@@ -222,9 +236,13 @@ class Cluster:
         return bool(gone) and not self.members
 
     @property
+    def serving(self) -> list[Member]:
+        """The control plane machines, on or off, whose own API servers came up once."""
+        return [member for member in self.members.values() if member.serving and member.role == "control-plane"]
+
+    @property
     def serving_control_planes(self) -> int:
-        """Number of control plane machines, on or off, whose own API servers came up once."""
-        return sum(member.serving for member in self.members.values() if member.role == "control-plane")
+        return len(self.serving)
 
     def mark_serving(self, device_id: str) -> None:
         """Note that a machine's own API server came up."""
@@ -352,10 +370,18 @@ class Cluster:
         }
 
     def _ingress_signer(self) -> pki.KeyPair:
-        signer = pki.KeyPair.read(self.directory / "ingress-operator")
+        return self._signer("ingress-operator", "ingress-operator@1", timedelta(days=730))
+
+    @property
+    def etcd_signer(self) -> pki.KeyPair:
+        """The signer of the certificates of etcd members and their clients."""
+        return self._signer("etcd-signer", "openshift-etcd_etcd-signer", timedelta(days=1825))
+
+    def _signer(self, file: str, name: str, lifetime: timedelta) -> pki.KeyPair:
+        signer = pki.KeyPair.read(self.directory / file)
         if signer is None:
-            signer = pki.self_signed_ca("ingress-operator@1", timedelta(days=730))
-            signer.write(self.directory / "ingress-operator")
+            signer = pki.self_signed_ca(name, lifetime)
+            signer.write(self.directory / file)
         return signer
 
     @property
@@ -370,7 +396,7 @@ class Cluster:
         """
         if self.routers.unprivileged:
             return ""
-        for machine in self.machines.values():
+        for machine in (self.machines[member.device_id] for member in self.serving if member.device_id in self.machines):
             url, trust = f"https://{host}/healthz", self.routers_ca
             try:
                 answer = await machine.http.request("GET", url, ca_pem=trust, timeout=_ROUTE_TIMEOUT)
@@ -462,6 +488,78 @@ class Cluster:
         )
 
 
+class OneControlPlaneCluster(Cluster):
+    """A cluster of simulated machines: etcd, API server and controllers run once, while a machine is on; the etcd members are simulated."""
+
+    @property
+    def etcd(self) -> Etcd:
+        return self._etcd
+
+    def _make_control_plane(self, binaries: Binaries) -> ControlPlane:
+        self._etcd = Etcd(self.directory / "etcd-members.json", self._running_etcd_members)
+        self._etcd.on_change = self._apply_quorum
+        return ControlPlane(self.directory / "control-plane", binaries, self.address, self.assets, self._connect)
+
+    @property
+    def api(self) -> ClusterAPI:
+        return self.control_plane.api
+
+    async def _switch_on(self, machine: Machine, member: Member) -> None:
+        if member.role == "bootstrap" and not list(self.etcd):
+            self.etcd.add(BOOTSTRAP, member.address)
+        await self.control_plane.start()
+        if self.has_reached(REQUESTS_OUTLIVED):
+            await self._clean_requests()
+        await self.start_etcd_members()
+        self._apply_quorum()
+
+    async def _switch_off(self, member: Member) -> None:
+        self._apply_quorum()
+
+    async def install(self, machine: Machine, address: str) -> None:
+        """Its API server is the forward to the one of the cluster."""
+
+    def forward(self, machine: Machine) -> Forward | None:
+        return Forward(lambda: self.control_plane.endpoint)
+
+    async def read_etcd_members(self) -> None:
+        """They are those that this process keeps."""
+
+    async def add_etcd_member(self, name: str, address: str) -> None:
+        self.etcd.add(name, address)
+
+    async def start_etcd_members(self) -> None:
+        """Let the machines that are on start the etcd members that were added at their addresses."""
+        for member in self.members.values():
+            added = self.etcd.at(member.address)
+            if member.device_id in self.on and added is not None and not added.started:
+                member.etcd_id = added.id
+                self._save()
+                self.etcd.start(added)
+
+    async def remove_etcd_member(self, member: EtcdMember) -> None:
+        self.etcd.remove(member.id)
+
+    def etcd_member_of(self, device_id: str) -> EtcdMember | None:
+        """Return the etcd member whose data is on the disk of a machine that is on."""
+        member = self.members.get(device_id)
+        running = member.etcd_id if member is not None and device_id in self.on else 0
+        return next((entry for entry in self.etcd if entry.id == running), None)
+
+    def _running_etcd_members(self) -> set[int]:
+        return {member.etcd_id for member in self.members.values() if member.device_id in self.on}
+
+    def _apply_quorum(self) -> None:
+        self.control_plane.set_quorum(present=self.etcd.has_quorum)
+
+    async def _clean_requests(self) -> None:
+        """Remove all certificate requests, as kube-controller-manager's cleaner does with those of yesterday."""
+        for request in await self.api.items(CSRS):
+            await self.api.delete(f"{CSRS}/{request['metadata']['name']}")
+        self._reached.discard(REQUESTS_OUTLIVED)
+        self._save()
+
+
 def masters_schedulable(scheduler: Object | None) -> bool:
     """Read the answer from the Scheduler object."""
     return bool(((scheduler or {}).get("spec") or {}).get("mastersSchedulable", False))
@@ -476,15 +574,22 @@ def _has_data(directory: Path) -> bool:
 
 
 class Clusters:
-    """All clusters below ``state_dir``. ``mirror_url`` is where boot images named by the clusters are."""
+    """All clusters below ``state_dir``. ``mirror_url`` is where boot images named by the clusters are, ``make`` the kind of clusters."""
 
     def __init__(
-        self, state_dir: Path, clock: Clock, binaries: Binaries, *, mirror_url: str = "https://mirror.openshift.com/pub/openshift-v4"
+        self,
+        state_dir: Path,
+        clock: Clock,
+        binaries: Binaries,
+        *,
+        mirror_url: str = "https://mirror.openshift.com/pub/openshift-v4",
+        make: type[Cluster] = OneControlPlaneCluster,
     ) -> None:
         self._directory = state_dir / "clusters"
         self._clock = clock
         self._binaries = binaries
         self._mirror_url = mirror_url
+        self._make = make
         self._clusters: dict[str, Cluster] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._load()
@@ -540,7 +645,7 @@ class Clusters:
                 _logger.exception("the data of a removed cluster cannot be deleted; tried again at the next start")
 
     def _add(self, directory: Path, assets: Assets, address: str) -> Cluster:
-        cluster = Cluster(directory, assets, address=address, clock=self._clock, binaries=self._binaries, mirror_url=self._mirror_url)
+        cluster = self._make(directory, assets, address=address, clock=self._clock, binaries=self._binaries, mirror_url=self._mirror_url)
         cluster.on_idle = self._sweep_soon
         self._clusters[assets.cluster_id] = cluster
         return cluster

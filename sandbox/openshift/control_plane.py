@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One cluster's real etcd, kube-apiserver and kube-controller-manager on an internal loopback address.
 
-Machines reach the API only through the TCP forwards of bootstrap and control plane machines, so that the loss of these machines has an
-effect. etcd listens on unix sockets in the cluster's own folder (mode 0700) only, since it would serve any user of the computer otherwise.
+Machines reach the API only through the TCP forwards of bootstrap and simulated control plane machines, so that the loss of these machines
+has an effect. etcd listens on unix sockets in the cluster's own folder (mode 0700) only, since it would serve any user of the computer
+otherwise.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _ROTATED_LIFETIME: Final = timedelta(days=60)
 _START_LIMIT: Final = 60.0
 
 _KUBELETS_SIGNER: Final = "kube-apiserver-to-kubelet-signer"
+OWN_KEYS: Final = ("internal-signer", "internal-admin", _KUBELETS_SIGNER)
+"""Keys that no process of a control plane reads."""
 KUBELETS_CLIENT: Final = "system:kube-apiserver"
 """User name of the API server at kubelets."""
 
@@ -127,7 +130,7 @@ class ControlPlane:
                 await self._etcd.start()
                 await self._apiserver.start()
                 api = await self._until_ready()
-                self._write_kubeconfig()
+                pki.write_file(self._pki / "controllers.kubeconfig", self.controllers_kubeconfig(self._address, self._port))
                 await self._controllers.start()
             except BaseException:
                 await self._stop_children()
@@ -216,9 +219,9 @@ class ControlPlane:
         groups = ",".join(BOOTSTRAPPER_GROUPS)
         line = f'{self._assets.token},{BOOTSTRAPPER},node-bootstrapper,"{groups}"\n'
         pki.write_file(self._pki / "tokens.csv", line.encode())
-        self._refresh()
+        self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Write serving certificates, signer of node certificates and client CAs, with successors for those near their end.
 
         kube-apiserver and kube-controller-manager read these files again when they change.
@@ -266,14 +269,16 @@ class ControlPlane:
         while True:
             await asyncio.sleep(3600)
             try:
-                await asyncio.to_thread(self._refresh)
+                await asyncio.to_thread(self.refresh)
             except OSError:
                 _logger.exception("certificates of %s could not be renewed; trying again in an hour", self._assets.domain)
 
     def _pair(self, name: str) -> pki.KeyPair:
         return pki.KeyPair(self._assets.certificate(name), self._assets.key(name))
 
-    def _write_kubeconfig(self) -> None:
+    def controllers_kubeconfig(self, address: str, port: int) -> bytes:
+        """Return the kubeconfig of a kube-controller-manager, for the API server at this address."""
+
         def text(path: Path) -> str:
             return base64.b64encode(path.read_bytes()).decode()
 
@@ -286,7 +291,7 @@ class ControlPlane:
                 {
                     "name": "internal",
                     "cluster": {
-                        "server": f"https://{self._address}:{self._port}",
+                        "server": f"https://{address}:{port}",
                         "tls-server-name": f"api-int.{self._assets.domain}",
                         "certificate-authority-data": base64.b64encode(self._assets.certificate("kube-apiserver-lb-signer")).decode(),
                     },
@@ -302,7 +307,7 @@ class ControlPlane:
                 }
             ],
         }
-        pki.write_file(self._pki / "controllers.kubeconfig", json.dumps(kubeconfig).encode())
+        return json.dumps(kubeconfig).encode()
 
     # --- command lines (paths relative to the directory: unix socket paths are short of room) -------------------------
 
@@ -329,55 +334,64 @@ class ControlPlane:
     def _apiserver_command(self) -> list[str]:
         if self._api is None and self._apiserver.starts > 1:
             self._port = _free_port(self._address)
-        networking = self._assets.install_config.get("networking") or {}
-        services = networking.get("serviceNetwork") or ["172.30.0.0/16"]
-        default, *others = self._assets.servers
         return [
             str(self._binaries.kube_apiserver),
             f"--bind-address={self._address}",
             f"--secure-port={self._port}",
             f"--advertise-address={self._address}",
-            "--endpoint-reconciler-type=none",
             f"--egress-selector-config-file={egress.CONFIGURATION}",
             "--etcd-servers=unix://etcd:1",
-            f"--service-cluster-ip-range={','.join(services)}",
-            f"--tls-cert-file=pki/{default}.crt",
-            f"--tls-private-key-file=pki/{default}.key",
-            # By the names in them, as clients name the server (SNI).
-            *(f"--tls-sni-cert-key=pki/{name}.crt,pki/{name}.key" for name in others),
-            "--client-ca-file=pki/client-ca.crt",
-            "--token-auth-file=pki/tokens.csv",
-            "--authorization-mode=Node,RBAC",
-            "--enable-admission-plugins=NodeRestriction",
-            "--service-account-issuer=https://kubernetes.default.svc",
-            # The private key contains its public half.
-            "--service-account-key-file=pki/service-account.key",
-            "--service-account-signing-key-file=pki/service-account.key",
-            "--kubelet-client-certificate=pki/kubelet-client.crt",
-            "--kubelet-client-key=pki/kubelet-client.key",
-            "--kubelet-certificate-authority=pki/csr-signers.crt",
-            "--kubelet-preferred-address-types=InternalIP",
-            "--allow-privileged",
-            "--profiling=false",
-            "--shutdown-delay-duration=0s",
+            *apiserver_flags(self._assets),
         ]
 
     def _controllers_command(self) -> list[str]:
-        return [
-            str(self._binaries.kube_controller_manager),
-            "--kubeconfig=pki/controllers.kubeconfig",
-            "--authentication-kubeconfig=pki/controllers.kubeconfig",
-            "--authorization-kubeconfig=pki/controllers.kubeconfig",
-            "--secure-port=0",
-            "--leader-elect=false",
-            "--use-service-account-credentials",
-            f"--controllers={','.join(_CONTROLLERS)}",
-            "--cluster-signing-cert-file=pki/csr-signer.crt",
-            "--cluster-signing-key-file=pki/csr-signer.key",
-            "--cluster-signing-duration=720h",
-            "--root-ca-file=pki/root-ca.crt",
-            "--profiling=false",
-        ]
+        return [str(self._binaries.kube_controller_manager), "--leader-elect=false", *CONTROLLERS_FLAGS]
+
+
+def apiserver_flags(assets: Assets) -> list[str]:
+    """Return the flags that every API server of a cluster has. Paths are relative to a directory with its keys and files in ``pki``."""
+    networking = assets.install_config.get("networking") or {}
+    services = networking.get("serviceNetwork") or ["172.30.0.0/16"]
+    default, *others = assets.servers
+    return [
+        "--endpoint-reconciler-type=none",
+        f"--service-cluster-ip-range={','.join(services)}",
+        f"--tls-cert-file=pki/{default}.crt",
+        f"--tls-private-key-file=pki/{default}.key",
+        # By the names in them, as clients name the server (SNI).
+        *(f"--tls-sni-cert-key=pki/{name}.crt,pki/{name}.key" for name in others),
+        "--client-ca-file=pki/client-ca.crt",
+        "--token-auth-file=pki/tokens.csv",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        # The private key contains its public half.
+        "--service-account-key-file=pki/service-account.key",
+        "--service-account-signing-key-file=pki/service-account.key",
+        "--kubelet-client-certificate=pki/kubelet-client.crt",
+        "--kubelet-client-key=pki/kubelet-client.key",
+        "--kubelet-certificate-authority=pki/csr-signers.crt",
+        "--kubelet-preferred-address-types=InternalIP",
+        "--allow-privileged",
+        "--profiling=false",
+        "--shutdown-delay-duration=0s",
+    ]
+
+
+CONTROLLERS_FLAGS: Final = (
+    "--kubeconfig=pki/controllers.kubeconfig",
+    "--authentication-kubeconfig=pki/controllers.kubeconfig",
+    "--authorization-kubeconfig=pki/controllers.kubeconfig",
+    "--secure-port=0",
+    "--use-service-account-credentials",
+    f"--controllers={','.join(_CONTROLLERS)}",
+    "--cluster-signing-cert-file=pki/csr-signer.crt",
+    "--cluster-signing-key-file=pki/csr-signer.key",
+    "--cluster-signing-duration=720h",
+    "--root-ca-file=pki/root-ca.crt",
+    "--profiling=false",
+)
+"""Flags that every kube-controller-manager has, with paths as above."""
 
 
 def _free_port(address: str) -> int:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Connections of the API server to kubelets, from the address of a control plane machine: the firewall of the nodes accepts these alone.
 
-The one API server of a cluster is a process of the sandbox's computer. It hands such connections to this HTTP proxy on a Unix socket
+An API server that is a process of the sandbox's computer hands such connections to this HTTP proxy on a Unix socket
 (Kubernetes, "Set up Konnectivity service": EgressSelectorConfiguration), which opens them from the machine's address.
 """
 

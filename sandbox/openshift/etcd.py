@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -48,20 +49,11 @@ class EtcdMember:
         return f"https://{self.address}:2379"
 
 
-class Etcd:
-    """The members of one cluster, kept in ``file``. ``running`` returns the ids of the members whose machines run them now."""
+class EtcdMembers(ABC):
+    """The members of one cluster: simulated (:class:`Etcd`) or real (:class:`sandbox.openshift.real_etcd.RealEtcd`)."""
 
-    def __init__(self, file: Path, running: Callable[[], Collection[int]]) -> None:
-        self._file = file
-        self._running = running
+    def __init__(self) -> None:
         self._members: list[EtcdMember] = []
-        self.cluster_id = _new_id()
-        self.on_change: Callable[[], None] = lambda: None
-        """Called after members were added, started or removed."""
-        if file.exists():
-            record = json.loads(file.read_bytes())
-            self.cluster_id = record["cluster_id"]
-            self._members = [EtcdMember(**entry) for entry in record["members"]]
 
     def __iter__(self) -> Iterator[EtcdMember]:
         return iter(list(self._members))
@@ -72,10 +64,9 @@ class Etcd:
         return [member for member in self._members if member.started]
 
     @property
+    @abstractmethod
     def healthy(self) -> list[EtcdMember]:
-        """The voting members whose machines run them."""
-        running = self._running()
-        return [member for member in self.voting if member.id in running]
+        """The voting members that are healthy."""
 
     @property
     def unhealthy(self) -> list[EtcdMember]:
@@ -90,6 +81,28 @@ class Etcd:
     def at(self, address: str) -> EtcdMember | None:
         """Return the member of this address."""
         return next((member for member in self._members if member.address == address), None)
+
+
+class Etcd(EtcdMembers):
+    """The members of one cluster, kept in ``file``. ``running`` returns the ids of the members whose machines run them now."""
+
+    def __init__(self, file: Path, running: Callable[[], Collection[int]]) -> None:
+        super().__init__()
+        self._file = file
+        self._running = running
+        self.cluster_id = _new_id()
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after members were added, started or removed."""
+        if file.exists():
+            record = json.loads(file.read_bytes())
+            self.cluster_id = record["cluster_id"]
+            self._members = [EtcdMember(**entry) for entry in record["members"]]
+
+    @property
+    def healthy(self) -> list[EtcdMember]:
+        """The voting members whose machines run them."""
+        running = self._running()
+        return [member for member in self.voting if member.id in running]
 
     def add(self, name: str, address: str) -> EtcdMember:
         """Add a learner."""

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from sandbox.openshift import pki, resources
 from sandbox.openshift.api import ClusterAPI, Object
 from sandbox.openshift.assets import Assets
-from sandbox.openshift.etcd import BOOTSTRAP, Etcd
+from sandbox.openshift.etcd import BOOTSTRAP, EtcdMember, EtcdMembers
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import ETCD_NAMESPACE, ETCD_PODS, ETCD_SECRETS, ROLE_LABEL, condition_of, is_ready, labels_of
 
@@ -41,8 +41,13 @@ class EtcdCluster(Protocol):
     @property
     def api(self) -> ClusterAPI: ...
     @property
-    def etcd(self) -> Etcd: ...
-    def start_etcd_members(self) -> None: ...
+    def etcd(self) -> EtcdMembers: ...
+    @property
+    def etcd_signer(self) -> pki.KeyPair: ...
+    async def read_etcd_members(self) -> None: ...
+    async def add_etcd_member(self, name: str, address: str) -> None: ...
+    async def start_etcd_members(self) -> None: ...
+    async def remove_etcd_member(self, member: EtcdMember) -> None: ...
 
 
 @dataclass
@@ -82,33 +87,34 @@ class EtcdOperator:
     async def round(self, nodes: Iterable[Object], operator: Object | None, *, bootstrap_complete: bool) -> Report:
         """Update secrets, members and pods for these nodes; ``operator`` is the Etcd object."""
         masters = [node for node in nodes if f"{ROLE_LABEL}master" in labels_of(node) and _address(node)]
+        await self._cluster.read_etcd_members()
         await self._drop_lost_learners(masters)
         secrets = await self._secrets(masters)
         guarded = bootstrap_complete and self._cluster.assets.control_plane_replicas >= _GUARDED_MEMBERS and not _is_guard_off(operator)
         report = Report()
         for node in masters:
-            self._admit(node, secrets, report, guarded=guarded)
-        self._cluster.start_etcd_members()
+            await self._admit(node, secrets, report, guarded=guarded)
+        await self._cluster.start_etcd_members()
         await self._pods(masters)
         etcd = self._cluster.etcd
         report.unhealthy = sorted(member.name for member in etcd.unhealthy)
         report.voting, report.healthy = len(etcd.voting), len(etcd.healthy)
         return report
 
-    def remove_bootstrap(self) -> None:
+    async def remove_bootstrap(self) -> None:
         """Remove the bootstrap machine's member."""
         for member in self._cluster.etcd:
             if member.name == BOOTSTRAP:
-                self._cluster.etcd.remove(member.id)
+                await self._cluster.remove_etcd_member(member)
 
     async def _drop_lost_learners(self, masters: list[Object]) -> None:
         """Remove learners whose node was deleted before they started."""
         known = {_address(node) for node in masters}
         for member in self._cluster.etcd:
             if not member.started and member.name != BOOTSTRAP and member.address not in known:
-                self._cluster.etcd.remove(member.id)
+                await self._cluster.remove_etcd_member(member)
 
-    def _admit(self, node: Object, secrets: Mapping[str, Object], report: Report, *, guarded: bool) -> None:
+    async def _admit(self, node: Object, secrets: Mapping[str, Object], report: Report, *, guarded: bool) -> None:
         name, address, etcd = node["metadata"]["name"], _address(node), self._cluster.etcd
         key = f"etcd member {name} {address}"
         if etcd.at(address) is not None or not is_ready(node):
@@ -119,7 +125,7 @@ class EtcdOperator:
             report.blocked[name] = reason
             self._forget(key)
         elif self._after(key, _ROLLOUT):
-            etcd.add(name, address)
+            await self._cluster.add_etcd_member(name, address)
 
     def _refusal(self, name: str, address: str, secrets: Mapping[str, Object], *, guarded: bool) -> str:
         etcd = self._cluster.etcd
@@ -139,8 +145,7 @@ class EtcdOperator:
         """Return the secrets of all members by name; create the missing ones of a node. An existing one is not changed."""
         secrets = {item["metadata"]["name"]: item for item in await self._cluster.api.items(ETCD_SECRETS)}
         if "etcd-signer" not in secrets:
-            signer = pki.self_signed_ca("openshift-etcd_etcd-signer", _LIFETIME)
-            secrets["etcd-signer"] = await self._create("etcd-signer", signer)
+            secrets["etcd-signer"] = await self._create("etcd-signer", self._cluster.etcd_signer)
         data = resources.secret_data(secrets["etcd-signer"])
         signer = pki.KeyPair(data["tls.crt"], data["tls.key"])
         for node in masters:

@@ -581,7 +581,7 @@ class Operators:
         else:
             removed = "etcd member" in self._elapsed
         if removed:
-            self._etcd_operator.remove_bootstrap()
+            await self._etcd_operator.remove_bootstrap()
         etcd = facts.etcd
         status = {
             "conditions": self._conditions(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sandbox.openshift import pki
 from sandbox.openshift.api import Object
-from sandbox.openshift.control_plane import BOOTSTRAPPER
+from sandbox.openshift.control_plane import BOOTSTRAPPER, KUBELETS_CLIENT
 
 CONFIG: Final = "/apis/config.openshift.io/v1"
 OPERATOR: Final = "/apis/operator.openshift.io/v1"
@@ -243,6 +243,7 @@ def rights() -> list[Object]:
         binding("system-bootstrap-node-renewal", renewal, "Group", "system:nodes"),
         binding("cluster-admins", "cluster-admin", "Group", "system:cluster-admins"),
         binding("system-admin", "cluster-admin", "User", "system:admin"),
+        binding("kube-apiserver", "system:kubelet-api-admin", "User", KUBELETS_CLIENT),
     ]
 
 

@@ -21,7 +21,7 @@ from sandbox.machines.firewall import Settings as FirewallSettings
 from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
-from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters
+from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters, OneControlPlaneCluster
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
@@ -31,12 +31,11 @@ from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.pull import Puller, component_images, os_component, os_image
 from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Routers, serve_routes
+from sandbox.openshift.static_pods import API_PORT
 from sandbox.openshift.tls import server_context
 from sandbox.openshift.userland import UserlandNode
 
 _logger = logging.getLogger(__name__)
-
-API_PORT: Final = 6443
 
 # Simulated seconds. A worker requests its first certificate some 10 minutes after Ignition, a bootstrap is complete about 40
 # minutes after its first boot: openshift-install's own limits are 20 minutes for the API and 45 for the bootstrap.
@@ -268,7 +267,11 @@ class NodeSystem:
     def _execute(self, target: Container, command: Sequence[str]) -> Completed:
         """Run a command in a container of this machine's etcd pod. Raises ``LookupError`` for every other container."""
         cluster = self._clusters.trusted_by(self._config.ca_bundle)
-        if cluster is None or target.pod != f"etcd-{self._machine.hardware.hostname.lower()}" or target.namespace != ETCD_NAMESPACE:
+        if (
+            not isinstance(cluster, OneControlPlaneCluster)
+            or target.pod != f"etcd-{self._machine.hardware.hostname.lower()}"
+            or target.namespace != ETCD_NAMESPACE
+        ):
             raise LookupError(f"no command can be run in pod {target.namespace}/{target.pod} of this sandbox")
         member = cluster.etcd_member_of(self._machine.hardware.device_id)
         if target.container == "etcd" and member is None:
@@ -299,17 +302,14 @@ class NodeSystem:
             _membership(cluster, machine, "control-plane", self._network),
             _serving(cluster, machine, cluster.cluster_config, self._firewall),
         ):
+            await _persist(machine, "run static pods", lambda: cluster.install(machine, self._network.address))
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
-            cluster.machines[machine.hardware.device_id] = machine
-            try:
-                if self._announced:
-                    async with cluster.control_plane.client(machine.address, API_PORT) as api:
-                        await kube_vip.run(machine, self._announced, self._files, self._network, api)
-                await asyncio.Event().wait()
-            finally:
-                cluster.machines.pop(machine.hardware.device_id, None)
+            if self._announced:
+                async with cluster.control_plane.client(machine.address, API_PORT) as api:
+                    await kube_vip.run(machine, self._announced, self._files, self._network, api)
+            await asyncio.Event().wait()
 
     async def _until_member(self, cluster: Cluster) -> None:
         """Wait until the etcd operator has added this machine's etcd member."""
@@ -330,7 +330,7 @@ async def _membership(cluster: Cluster, machine: Machine, role: Any, network: No
     while True:
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(cluster.member(machine.hardware.device_id, role, data, network.address))
+                await stack.enter_async_context(cluster.member(machine, role, data, network.address))
             except PASSING_FAILURES as error:
                 _logger.warning("cluster %s does not start: %s", cluster.assets.domain, error)
                 machine.console(f"control plane does not start: {error}")
@@ -375,11 +375,13 @@ async def _persist(machine: Machine, purpose: str, action: Callable[[], Awaitabl
 async def _serving(
     cluster: Cluster, machine: Machine, config_for: Callable[[str], Awaitable[machine_config_server.Config]], firewall: Firewall
 ) -> AsyncIterator[None]:
-    """Serve 6443 (forwarded to the real API) and 22623 at all addresses of the machine while inside."""
+    """Serve 22623, and 6443 where it is a forward, at all addresses of the machine while inside."""
     pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
     address, *others = machine.addresses
     listener, port = Listener(machine_config_server.application(config_for)), machine_config_server.PORT
-    forwards = {API_PORT: Forward(lambda: cluster.control_plane.endpoint), port: Forward(lambda: (address, port))}
+    forwards, to_api = {port: Forward(lambda: (address, port))}, cluster.forward(machine)
+    if to_api is not None:
+        forwards[API_PORT] = to_api
 
     async def serve(forward: Forward, own: str, number: int) -> None:
         await forward.serve(await machine.listen(own, number))
@@ -388,7 +390,8 @@ async def _serving(
         listener.serve(await machine.listen(address, port), server_context(pair))
 
     async def open_ports() -> None:
-        await _until_open(machine, API_PORT, partial(serve, forwards[API_PORT], address, API_PORT))
+        if to_api is not None:
+            await _until_open(machine, API_PORT, partial(serve, to_api, address, API_PORT))
         await _until_open(machine, port, serve_configs)
         for other, (number, forward) in itertools.product(others, forwards.items()):
             await _until_open(machine, number, partial(serve, forward, other, number))

@@ -27,7 +27,7 @@ from sandbox.openshift import backup
 from sandbox.openshift.api import APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.etcd import Etcd
+from sandbox.openshift.etcd import EtcdMembers
 from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of, selects
@@ -67,7 +67,7 @@ class ClusterAccess(Protocol):
     @property
     def api(self) -> ClusterAPI: ...
     @property
-    def etcd(self) -> Etcd: ...
+    def etcd(self) -> EtcdMembers: ...
     @property
     def routers(self) -> Routers: ...
     def disk_of(self, address: str) -> Path | None: ...

@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+MASTERS = NODES[:3]
 KUBELET, CONFIG_SERVER, API = 10250, 22623, 6443
 PROMPT = 5.0
 """Seconds in which a port that is open answers, and one that is dropped does not."""
@@ -114,6 +115,27 @@ def test_every_unit_of_a_node_has_started(user: User) -> None:
         assert "[first boot] Ignition status: finished successfully" in events
 
 
+def members(user: User) -> list[str]:
+    """Return the short names of the etcd members, read in the pod of one as the collection does."""
+    command = f"exec --namespace=openshift-etcd etcd-master-0.{NAME} --container=etcdctl -- etcdctl member list -w json"
+    kubectl = [str(user.folder / "sandbox/bin/kubectl"), f"--kubeconfig={user.cluster / 'kubeconfig'}", *command.split()]
+    done = subprocess.run(kubectl, capture_output=True, text=True, check=True)
+    return sorted(member["name"].removesuffix(f".{NAME}") for member in json.loads(done.stdout)["members"])
+
+
+def readiness(machine: Machine) -> str:
+    """Return what the API server of a machine answers for its readiness, which includes that of etcd."""
+    curl = ["/usr/bin/curl", "--insecure", "--silent", "--max-time", f"{PROMPT:g}", "--write-out", "%{http_code}", "--output", "/dev/null"]
+    return machine.inside(*curl, f"https://127.0.0.1:{API}/readyz").stdout
+
+
+def test_each_control_plane_machine_has_a_member_and_an_api_server(user: User) -> None:
+    assert members(user) == MASTERS
+    assert [readiness(Machine(user, name)) for name in MASTERS] == ["200"] * 3
+    assert all((Machine(user, name).disk / "var/lib/etcd/member/wal").is_dir() for name in MASTERS)
+    assert not list((user.folder / "sandbox/clusters").rglob("wal"))
+
+
 def test_the_firewall_is_felt(user: User) -> None:
     """A machine of the cluster reaches what only nodes use, and the controller does not: the install that ends needs none of it."""
     worker, master = Machine(user, "worker-0"), Machine(user, "master-0")
@@ -178,6 +200,13 @@ def test_a_loss_of_power_and_a_second_boot(user: User) -> None:
     user.play("install.yml").changed_nothing()
 
 
+def test_the_api_needs_two_of_three_machines(user: User) -> None:
+    user.switch("power_off", "master-1", "master-2")
+    until(lambda: readiness(Machine(user, "master-0")) != "200", what="the API server has no quorum")
+    user.switch("power_on", "master-1", "master-2")
+    until(lambda: readiness(Machine(user, "master-0")) == "200", what="the API server has a quorum again")
+
+
 def test_a_loss_of_power_of_all_machines(user: User) -> None:
     user.switch("power_off")
     user.play("playbooks/start.yml").ended_well()
@@ -193,6 +222,13 @@ def test_no_container_outlives_the_sandbox(user: User) -> None:
     user.sandbox.start()
     until(lambda: user.nodes() == NODES, what="all nodes are Ready again")
     user.play("install.yml").changed_nothing()
+
+
+def test_replace_a_control_plane_machine(user: User) -> None:
+    lost = Machine(user, "master-1")
+    user.switch("power_off", "master-1")
+    user.play("replace.yml", "-e", "openshift_replace=master-1").ended_well()
+    assert (members(user), Machine(user, "master-1").id == lost.id) == (MASTERS, False)
 
 
 def test_scale_up_and_down(user: User) -> None:

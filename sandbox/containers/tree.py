@@ -28,12 +28,35 @@ from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_ku
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
-PACKAGES: Final = (
-    *("systemd-sysv", "dbus", "passwd", "iproute2", "ca-certificates", "util-linux-extra", "e2fsprogs", "procps", "gawk"),
-    # Programs that scripts on a node may run, as far as the collection's do.
-    *("curl", "jq", "gdisk", "fdisk", "ethtool", "nftables", "network-manager", "chrony"),
-    "ignition",
-)
+PROGRAMS: Final = {
+    "bash": "bash",
+    "chrony": "chronyc",
+    "coreutils": "cat comm cut date install mkdir mktemp mv paste readlink rm sleep sort tail touch tr true",
+    "curl": "curl",
+    "diffutils": "cmp",
+    "gawk": "awk",
+    "gdisk": "sgdisk",
+    "grep": "grep",
+    "iproute2": "ip ss",
+    "jq": "jq",
+    "libc-bin": "getent",
+    "network-manager": "nmcli",
+    "nftables": "nft",
+    "sed": "sed",
+    "systemd": "systemctl",
+    "udev": "udevadm",
+    "util-linux": "lsblk wipefs",
+    "util-linux-extra": "hwclock",
+}
+"""Programs of RHEL CoreOS that scripts and units on a machine may run, by the Debian package that has them.
+
+RHEL CoreOS has more, but not Python, Perl, dig or nc. Sources: networking-tools.yaml, system-configuration.yaml and user-experience.yaml of
+coreos/fedora-coreos-config, manifests, branches rhcos-*; Ignition's module of dracut.
+"""
+LIVE_PROGRAMS: Final = "mdadm vgchange"
+"""Those that are not in the tree: scripts of the live system run them, which is simulated."""
+_OTHERS: Final = ("systemd-sysv", "dbus", "passwd", "ca-certificates", "e2fsprogs", "fdisk", "ethtool", "procps")
+PACKAGES: Final = (*PROGRAMS, *_OTHERS, "ignition")
 _ENGINE: Final = "usr/lib/dracut/modules.d/30ignition/ignition"
 IGNITE: Final = "/usr/libexec/ignite"
 """Runs the engine, which lies beside it."""

@@ -65,8 +65,9 @@ def test_the_bundle_has_the_consoles_of_all_devices(play: FailingPlay, key: Path
     assert SECRET not in "".join(entries.values())
     host, _colon, port = str(play.variables["metal_console_host"]).rpartition(":")
     assert f"ssh -p {port} {device}@{host}" in entries["consoles.txt"]
-    assert "left-out.json" not in entries
-    assert "could not be collected" not in failed.last_screen
+    # A simulated machine has no SSH server.
+    assert [each["name"] for each in json.loads(entries["left-out.json"])] == [f"journals/{HOSTNAME}.log"]
+    assert "could not be collected: journals. Review" in failed.last_screen
 
 
 def test_consoles_are_read_only_for_logs(play: FailingPlay, key: Path, device: str) -> None:
@@ -78,8 +79,8 @@ def test_consoles_are_read_only_for_logs(play: FailingPlay, key: Path, device: s
 def test_a_key_that_is_refused_is_reported(play: FailingPlay, device: str, tmp_path: Path) -> None:
     foreign = make_ssh_key(tmp_path / "foreign")
     failed = play.run(openshift_gather_logs=True, metal_console_key=str(foreign))
-    assert "could not be collected: consoles. Review" in failed.last_screen
-    (left_out,) = json.loads(failed.entries["left-out.json"])
+    assert "could not be collected: consoles, journals. Review" in failed.last_screen
+    _journal, left_out = json.loads(failed.entries["left-out.json"])
     assert left_out["name"] == f"consoles/{HOSTNAME}.log"
     assert "Permission denied (publickey)" in left_out["reason"]
     assert device in failed.entries["consoles.txt"]
@@ -92,8 +93,8 @@ def test_a_console_that_does_not_end_is_kept_as_far_as_it_came(tmp_path: Path) -
     program.write_text(f"#!/bin/sh\necho '{MARK}'\nexec sleep 60\n", encoding="utf-8")
     program.chmod(0o755)
     files = Path(__file__).resolve().parents[2] / "roles" / "gather" / "files"
-    asked = {"hostname": HOSTNAME, "user": "1a", "host": "127.0.0.1", "port": 1}
-    code = f"import consoles; consoles.WITHIN = 1; print([*consoles.read_consoles([{asked!r}], '')][0])"
+    asked = {"hostname": HOSTNAME, "user": "1a", "host": "127.0.0.1", "port": 1, "command": "log"}
+    code = f"import remote_logs; remote_logs.WITHIN = 1; print([*remote_logs.read_logs([{asked!r}], '')][0])"
     environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(files)}
     done = subprocess.run(["python", "-c", code], env=environment, capture_output=True, text=True, timeout=30, check=True)
     assert MARK in done.stdout

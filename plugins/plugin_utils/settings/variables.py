@@ -977,7 +977,7 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
             "openshift_gather_logs",
             "Whether the failure bundle contains logs of programs, redacted, those in the cluster's folder and those of the bootstrap "
             "device over SSH, with the keys of the SSH agent or the key that the installer created. Logs of the control plane need a key "
-            "of the agent. Also what the serial consoles at O(metal_console_host) show.",
+            "of the agent. Also the serial consoles at O(metal_console_host) and, as user core, the journals of machines.",
             read_by=("__gather_logs",),
         ),
         strings(
@@ -1002,8 +1002,8 @@ SECTIONS: Mapping[str, tuple[Variable, ...]] = {
         ),
         string(
             "metal_console_key",
-            "File of the private key for the serial consoles, whose public key is an SSH key of the project or of a user with access to "
-            "it. Empty is the SSH agent and the usual files.",
+            "File of the private key for serial consoles and journals of machines: its public key is an SSH key of the project or of a "
+            "user with access to it, and O(openshift_ssh_public_key). Empty is the SSH agent and the usual files.",
             read_by=("__gather_console_key",),
         ),
     ),

@@ -9,13 +9,14 @@ Usage: bundle.py PATH, with this as JSON on standard input (where no list of pro
 - ``folder``, the cluster's, with ``folder_files`` and ``folder_secrets``: patterns of files below it to put in, and of files that hold
   nothing but secrets. What is not there is passed over;
 - ``files``: paths of further files and folders to put in; archives among them are opened;
-- ``consoles``, serial consoles to read (``consoles.py`` beside this file), and ``console_key``, the file of the private key for that;
+- ``consoles``, serial consoles to read, ``journals``, addresses of machines by hostname, and ``console_key``, the file of the private key
+  for both (``remote_logs.py`` beside this file);
 - ``secrets``: texts, lists or dictionaries of which every text is a secret;
 - ``keep``: how many archives of this cluster are kept, the newest ones. 0 or nothing keeps all.
 
-Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries``, ``left_out``, ``missing`` (``consoles`` if one could not
-be read), ``redacted`` (how often something was taken out) and ``deleted``, the older archives. Only what this program has written is
-deleted: a file with such a name that has no such contents stays, and does not count.
+Writes PATH (tar.gz) for its owner alone and prints as JSON ``path``, ``entries``, ``left_out``, ``missing`` (``consoles`` and ``journals``
+if one could not be read), ``redacted`` (how often something was taken out) and ``deleted``, the older archives. Only what this program has
+written is deleted: a file with such a name that has no such contents stays, and does not count.
 
 What is secret is found by ``plugins/plugin_utils/programs/redaction.py`` of the same collection. Nothing but Python's own library is used,
 since this runs on the computer Ansible runs on.
@@ -34,18 +35,18 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.redaction import Redactor, secrets_in
-    from ansible_collections.equinix_metal.openshift.roles.gather.files.consoles import read_consoles
+    from ansible_collections.equinix_metal.openshift.roles.gather.files.remote_logs import JOURNAL, read_logs
 else:
     # A program, not a plugin: nothing here loads collections.
     sys.path += [str(Path(__file__).resolve().parents[3] / "plugins" / "plugin_utils" / "programs"), str(Path(__file__).resolve().parent)]
-    from consoles import read_consoles
     from redaction import Redactor, secrets_in
+    from remote_logs import JOURNAL, read_logs
 
 NAME = re.compile(r"(?P<cluster>.+)-failed-[0-9]{8}T[0-9]{6}Z\.tar\.gz", re.DOTALL)
 """The name of an archive, such as demo.metal.test-failed-20261121T071000Z.tar.gz."""
@@ -204,10 +205,19 @@ def is_bundle(path: Path) -> bool:
         return False
 
 
-def console_names(consoles: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the files of consoles. Devices with one hostname, such as a failed one and its replacement, have their ids in them."""
+def remote_logs(asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return which logs to read over SSH, by file. Consoles of one hostname, as of a failed device and its replacement, have ids."""
+    logs = {
+        f"journals/{name}.log": {"user": "core", "host": address, "port": 0, "command": JOURNAL}
+        for name, address in asked.get("journals", {}).items()
+    }
+    consoles = asked.get("consoles", [])
     times = Counter(each["hostname"] for each in consoles)
-    return [f"consoles/{each['hostname']}{'' if times[each['hostname']] == 1 else '-' + each['user']}.log" for each in consoles]
+    # After the journals: on a service without the command the session of a console ends by its time limit alone.
+    for each in consoles:
+        suffix = "" if times[each["hostname"]] == 1 else f"-{each['user']}"
+        logs[f"consoles/{each['hostname']}{suffix}.log"] = {**each, "command": "log"}
+    return logs
 
 
 def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,17 +229,18 @@ def pack(path: Path, asked: Mapping[str, Any]) -> dict[str, Any]:
         archive.add_data(name, value)
     for file in [*below(asked, "folder_files"), *map(Path, asked.get("files", []))]:
         archive.add_file(file)
-    consoles = asked.get("consoles", [])
-    for name, console in zip(console_names(consoles), read_consoles(consoles, asked.get("console_key", "")), strict=True):
-        if console.text:
-            archive.add_data(name, console.text)
-        if console.problem:
-            archive.leave_out(name, console.problem)
+    asked_for = remote_logs(asked)
+    for name, log in zip(asked_for, read_logs([*asked_for.values()], asked.get("console_key", "")), strict=True):
+        if log.text:
+            archive.add_data(name, log.text)
+        if log.problem:
+            archive.leave_out(name, log.problem)
     if archive.left_out:
         archive.add_data("left-out.json", archive.left_out)
     archive.write(path)
     deleted = prune(path, keep)
-    missing = ["consoles"] if any(each["name"].startswith("consoles/") for each in archive.left_out) else []
+    incomplete = {each["name"].partition("/")[0] for each in archive.left_out}
+    missing = [kind for kind in ("consoles", "journals") if kind in incomplete]
     return {
         "path": str(path),
         "entries": archive.names,

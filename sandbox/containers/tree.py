@@ -55,7 +55,7 @@ coreos/fedora-coreos-config, manifests, branches rhcos-*; Ignition's module of d
 """
 LIVE_PROGRAMS: Final = "mdadm vgchange"
 """Those that are not in the tree: scripts of the live system run them, which is simulated."""
-_OTHERS: Final = ("systemd-sysv", "dbus", "passwd", "ca-certificates", "e2fsprogs", "fdisk", "ethtool", "procps")
+_OTHERS: Final = ("systemd-sysv", "dbus", "passwd", "ca-certificates", "e2fsprogs", "fdisk", "ethtool", "procps", "openssh-server")
 PACKAGES: Final = (*PROGRAMS, *_OTHERS, "ignition")
 _ENGINE: Final = "usr/lib/dracut/modules.d/30ignition/ignition"
 IGNITE: Final = "/usr/libexec/ignite"
@@ -70,7 +70,11 @@ _NOT_ON_COREOS: Final = (
     *("usr/lib/x86_64-linux-gnu/perl*", "usr/share/perl*", "etc/apt", "var/lib/apt", "var/lib/dpkg", "var/cache/apt", "var/log/*"),
     *("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/lib/dracut", "etc/resolv.conf", "etc/hostname", "etc/machine-id"),
     # What packages enabled: at the first boot systemd enables the units of the presets, and of Ignition.
-    *("etc/systemd/system/*.wants", "etc/systemd/system/*.requires", "etc/systemd/system/dbus-org.*", "var/lib/dbus/machine-id"),
+    *("etc/systemd/system/*", "var/lib/dbus/machine-id"),
+    # Made at the first boot.
+    "etc/ssh/ssh_host_*",
+    # It enables systemd-networkd with a unit that is masked, and at such an error systemd enables none of the units that follow.
+    "usr/lib/systemd/system-preset/90-systemd.preset",
 )
 _FOLDERS: Final = (
     *("var/usrlocal/bin", "var/log/journal", "etc/kubernetes/manifests", "etc/NetworkManager/system-connections"),
@@ -150,6 +154,10 @@ def finish(tree: Path) -> None:
     (tree / "usr/local").symlink_to("../var/usrlocal")
     for folder in _FOLDERS:
         (tree / folder).mkdir(parents=True, exist_ok=True)
+    # Ignition writes the keys of the user that the image has.
+    subprocess.run(
+        ["chroot", str(tree), "useradd", "--create-home", "--groups=adm,sudo,systemd-journal", "--shell=/bin/bash", "core"], check=True
+    )
     (tree / KUBELET[1:]).touch(mode=0o755)
     (tree / "etc/resolv.conf").touch()
     (tree / "etc/machine-id").write_text("uninitialized\n", encoding="ascii")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import fcntl
 import os
 import shutil
 import socket
-import ssl
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,25 +85,22 @@ class Machine:
 
 @dataclass
 class Alone:
-    """The engine in a network where nothing is but ``names``, each at an address of its own, served by the owner of their listeners."""
+    """The engine in a network where nothing answers but the owner of the listener."""
 
     process: subprocess.Popen[str]
-    listeners: dict[tuple[str, int], socket.socket]
+    listener: socket.socket
 
 
-def start_alone(command: list[str], names: Mapping[str, str], listen: list[tuple[str, int]], environment: Mapping[str, str]) -> Alone:
-    """Run ``command`` in network and mount namespaces of its own, where ``names`` (name to address) is all of /etc/hosts.
+def start_alone(command: list[str], address: str, port: int, environment: Mapping[str, str]) -> Alone:
+    """Run ``command`` in a network namespace of its own.
 
-    Listeners for ``listen`` are opened in there, before the command is run, and handed out: what is served on them is ours to say, though
-    we are in the network outside.
+    The listener is opened in there, before the command is run, and handed out: what is served on it is ours to say.
     """
     ours, theirs = socket.socketpair()
-    hosts = "".join(f"{address} {name}\n" for name, address in names.items())
-    desired = ",".join(f"{address}:{port}" for address, port in listen)
-    inside = [sys.executable, __file__, str(theirs.fileno()), hosts, desired]
+    inside = [sys.executable, __file__, str(theirs.fileno()), address, str(port)]
     with ours, theirs:
         process = subprocess.Popen(
-            ["unshare", "--user", "--map-root-user", "--net", "--mount", *inside, *command],
+            ["unshare", "--user", "--map-root-user", "--net", *inside, *command],
             env={**os.environ, **environment},
             pass_fds=[theirs.fileno()],
             stdout=subprocess.PIPE,
@@ -115,14 +109,14 @@ def start_alone(command: list[str], names: Mapping[str, str], listen: list[tuple
             stdin=subprocess.DEVNULL,
         )
         theirs.close()
-        _text, handles, _flags, _address = socket.recv_fds(ours, 1, len(listen))
-    if len(handles) != len(listen):
+        _text, handles, _flags, _address = socket.recv_fds(ours, 1, 1)
+    if not handles:
         raise RuntimeError(f"no network of its own: {process.communicate()[0]}")
-    return Alone(process, {key: socket.socket(fileno=handle) for key, handle in zip(listen, handles, strict=True)})
+    return Alone(process, socket.socket(fileno=handles[0]))
 
 
-async def relay(listener: socket.socket, tls: ssl.SSLContext | None, target: tuple[str, int], source: str) -> asyncio.Server:
-    """Hand what comes to ``listener`` on to ``target``, as if it came from ``source``. With ``tls`` the connection is decrypted here."""
+async def relay(listener: socket.socket, target: tuple[str, int], source: str) -> asyncio.Server:
+    """Hand what comes to ``listener`` on to ``target``, as if it came from ``source``."""
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
@@ -135,25 +129,17 @@ async def relay(listener: socket.socket, tls: ssl.SSLContext | None, target: tup
         there, back = await asyncio.open_connection(*target, local_addr=(source, 0))
         await asyncio.gather(pump(reader, back), pump(there, writer))
 
-    return await asyncio.start_server(connected, sock=listener, ssl=tls)
+    return await asyncio.start_server(connected, sock=listener)
 
 
 def _inside() -> None:
-    """What runs in the namespaces: the loopback up, names known, listeners handed out; then it becomes the command."""
-    handle, hosts, listen = int(sys.argv[1]), sys.argv[2], sys.argv[3].split(",")
+    """What runs in the namespace: the loopback up, the listener handed out; then it becomes the command."""
     up, set_flags = 0x1, 0x8914  # IFF_UP, SIOCSIFFLAGS
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         fcntl.ioctl(asked, set_flags, struct.pack("16sh", b"lo", up))
-    with tempfile.NamedTemporaryFile("w", encoding="ascii") as file:
-        file.write(hosts)
-        file.flush()
-        bind = 0x1000  # MS_BIND
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mount(file.name.encode(), b"/etc/hosts", None, bind, None):
-            raise OSError(ctypes.get_errno(), "mount")
-    sockets = [socket.create_server((address, int(port))) for address, port in (each.rsplit(":", 1) for each in listen)]
-    with socket.socket(fileno=handle) as outside:
-        socket.send_fds(outside, [b"."], [each.fileno() for each in sockets])
+    listener = socket.create_server((sys.argv[2], int(sys.argv[3])))
+    with socket.socket(fileno=int(sys.argv[1])) as outside:
+        socket.send_fds(outside, [b"."], [listener.fileno()])
     os.execv(sys.argv[4], sys.argv[4:])  # noqa: S606
 
 

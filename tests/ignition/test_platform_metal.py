@@ -1,7 +1,7 @@
-"""The platform metal: CoreOS' own Ignition engine applies what each role boots from, live and installed.
+"""The platform metal: CoreOS' own Ignition engine applies what the bootstrap device boots from, live and installed.
 
-The engine runs in a network of its own, with no name but the cluster's own api-int, as the cluster's DNS has it. Nothing answers at a name
-of the service's vendor, there is no metadata service, and the engine trusts no CA but those in its config.
+The engine runs in a network of its own, where nothing but the boot server answers: no name of the service's vendor, no metadata service. It
+trusts no CA but those in its config. Nodes, which get theirs from the cluster, are in tests/containers.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import contextlib
 import json
 import os
 import shutil
-import ssl
 import subprocess
-import threading
-from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,7 +22,7 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.conftest import user_environment
 
-from .conftest import DOMAIN, NAME, TLS, Role
+from .conftest import DOMAIN, NAME, Role
 from .engine import Alone, Machine, relay, start_alone
 
 pytestmark = pytest.mark.debian("ignition")
@@ -34,12 +30,8 @@ pytestmark = pytest.mark.debian("ignition")
 HOSTS = {
     role: f"{name}.{NAME}.{DOMAIN}" for role, name in (("bootstrap", "bootstrap"), ("control-plane", "master-0"), ("worker", "worker-0"))
 }
-POOLS = {"control-plane": "master", "worker": "worker"}
-API_INT = f"api-int.{NAME}.{DOMAIN}"
 DEVICE = "127.64.7.7"
 """The address of the bootstrap device; the boot server itself is at 127.0.0.1."""
-AT = ("127.0.0.1", 22623)
-"""Where api-int is for the engine."""
 METADATA = "http://127.0.0.1:9/metadata"
 
 
@@ -87,56 +79,12 @@ def installed_config(published: Path, role: str, folder: Path) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def machine_config_server(folder: Path) -> Iterator[tuple[str, int]]:
-    """What the cluster serves at port 22623, behind its TLS: a config for each pool."""
-    (folder / "config").mkdir(parents=True)
-    for pool in POOLS.values():
-        files = [{"path": "/etc/from-the-cluster", "mode": 0o644, "contents": {"source": f"data:,{pool}"}}]
-        config = {"ignition": {"version": "3.2.0"}, "storage": {"files": files}}
-        (folder / "config" / pool).write_text(json.dumps(config), encoding="utf-8")
-
-    class Answer(SimpleHTTPRequestHandler):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments, directory=str(folder))
-
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield "127.0.0.1", server.server_port
-        server.shutdown()
-        thread.join()
-
-
-def cluster_tls(made: Role, folder: Path) -> ssl.SSLContext:
-    """The certificate of the machine config server, which the installer made together with the CA in the pointers."""
-    config = json.loads((made.files / "bootstrap.ign").read_bytes())
-    for end in ("crt", "key"):
-        path = f"{TLS}machine-config-server.{end}"
-        (content,) = (entry["contents"]["source"] for entry in config["storage"]["files"] if entry["path"] == path)
-        (folder / f"server.{end}").write_bytes(b64decode(content.partition("base64,")[2]))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "server.crt", folder / "server.key")
-    return context
-
-
 @contextlib.asynccontextmanager
-async def started(
-    machine: Machine,
-    config: Path,
-    at: tuple[str, int],
-    target: tuple[str, int],
-    *,
-    names: dict[str, str] | None = None,
-    tls: ssl.SSLContext | None = None,
-) -> AsyncIterator[Alone]:
-    """The engine's fetch stage in a network where only ``at`` answers: ``target``, which sees requests of the bootstrap device."""
+async def started(machine: Machine, config: Path, at: tuple[str, int]) -> AsyncIterator[Alone]:
+    """The engine's fetch stage in a network where only ``at`` answers, which sees requests of the bootstrap device."""
     environment = {"IGNITION_CONFIG_FILE": str(config), "SSL_CERT_FILE": os.devnull}
-    alone = start_alone(machine.command("fetch", "file"), names or {}, [at], environment)
-    server = await relay(alone.listeners[at], tls, target, DEVICE)
+    alone = start_alone(machine.command("fetch", "file"), *at, environment)
+    server = await relay(alone.listener, at, DEVICE)
     try:
         yield alone
     finally:
@@ -173,16 +121,6 @@ def written_by(machine: Machine, config: Path) -> Path:
     return machine.root
 
 
-def check_own_files(root: Path, role: str) -> None:
-    assert (root / "etc/hostname").read_text(encoding="utf-8") == f"{HOSTS[role]}\n"
-    assert (root / "etc/hostname").stat().st_mode & 0o777 == 0o644
-    assert (root / "etc/report-first-boot.url").read_text(encoding="utf-8") == f"{METADATA}\n"
-    assert os.access(root / "usr/local/bin/report-first-boot", os.X_OK)
-    assert "enable report-first-boot.service" in "".join(
-        path.read_text(encoding="utf-8") for path in (root / "etc/systemd/system-preset").iterdir()
-    )
-
-
 def test_ignition_validate_accepts_the_configs(made: Role, published: Path, tmp_path: Path) -> None:
     files = [*made.files.glob("*.ign"), *(installed_config(published, role, tmp_path) for role in HOSTS)]
     for name, content in json.loads((published / "open.json").read_bytes()).items():
@@ -192,22 +130,6 @@ def test_ignition_validate_accepts_the_configs(made: Role, published: Path, tmp_
     for path in files:
         done = subprocess.run(["ignition-validate", str(path)], check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout + done.stderr) == (0, ""), path
-
-
-@pytest.mark.parametrize("role", list(POOLS))
-def test_a_node_gets_its_config_from_the_cluster_by_the_ca_in_its_pointer(made: Role, published: Path, tmp_path: Path, role: str) -> None:
-    config, machine = installed_config(published, role, tmp_path), Machine(tmp_path / "machine")
-
-    async def run() -> None:
-        tls = cluster_tls(made, tmp_path)
-        async with started(machine, config, AT, target, names={API_INT: "127.0.0.1"}, tls=tls) as alone:
-            await ended(alone)
-
-    with machine_config_server(tmp_path / "served") as target:
-        asyncio.run(run())
-    root = written_by(machine, config)
-    check_own_files(root, role)
-    assert (root / "etc/from-the-cluster").read_text(encoding="utf-8") == POOLS[role]
 
 
 def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_token(
@@ -223,7 +145,7 @@ def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_tok
         allowed.write_text(json.dumps(addresses), encoding="utf-8")
 
     async def run() -> str:
-        async with started(machine, config, at, at) as alone:
+        async with started(machine, config, at) as alone:
             said = await line_with(alone, "GET result")
             # An address of another device does not help.
             list_addresses("127.64.7.8")
@@ -246,5 +168,7 @@ def test_the_bootstrap_device_waits_until_its_address_is_listed_and_needs_no_tok
     del fetched["passwd"]
     machine.cache.write_text(json.dumps(fetched), encoding="utf-8")
     root = written_by(machine, config)
-    check_own_files(root, "bootstrap")
+    assert (root / "etc/hostname").read_text(encoding="utf-8") == f"{HOSTS['bootstrap']}\n"
+    assert (root / "etc/report-first-boot.url").read_text(encoding="utf-8") == f"{METADATA}\n"
+    assert os.access(root / "usr/local/bin/report-first-boot", os.X_OK)
     assert (root / "opt/openshift/tls/kubelet-signer.key").exists()

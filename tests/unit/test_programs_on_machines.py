@@ -24,8 +24,9 @@ CALLS = Query(
     (function_definition name: (word) @function) (ERROR) @error (MISSING) @error""",
 )
 COREOS = set(" ".join([*PROGRAMS.values(), LIVE_PROGRAMS]).split())
-SCRIPTS = {path.name: path.read_text() for role in ("boot_files", "ignition") for path in ROLES.glob(f"{role}/files/*.sh")}
-UNITS = {path.name: path.read_text() for role in ("boot_files", "ignition") for path in ROLES.glob(f"{role}/files/*.service")}
+FILES = [path for role in ("boot_files", "ignition") for path in sorted(ROLES.glob(f"{role}/files/*"))]
+SCRIPTS = {path.name: path.read_text() for path in FILES if path.suffix == ".sh"}
+UNITS = {path.name: path.read_text() for path in FILES if path.suffix in {".service", ".timer"}}
 SCRIPTS["kubelet-registration.sh"] = pointer.SCRIPT
 UNITS["kubelet-registration.service"] = pointer.UNIT.format(command=f"{pointer.SCRIPT_PATH} --node-labels=a=b")
 

@@ -247,7 +247,7 @@ def main() -> None:
             watch_seconds=module.params["watch_timeout"],
             history=module.params["history"],
         )
-        machines: MachineWatch | None = None
+        machines = None
         if module.params["ownership_tags"] and module.params["wait"]:
             watched = {**module.params, "machines": list(rules.machines)}
             machines = MachineWatch(metal_client(module.module, read_only=True), watched)

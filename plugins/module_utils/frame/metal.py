@@ -396,7 +396,7 @@ class MetalModule(ModuleFrame):
             try:
                 self.waiter.until_nothing_pending(poll, "Waiting for these devices")
             except WaitTimeout:
-                devices.fail_pending("the wait was not completed within wait_timeout")
+                devices.fail_pending("it was not completed within wait_timeout")
         else:
             poll()
             if devices.is_unlisted():

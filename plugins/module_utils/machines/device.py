@@ -620,7 +620,7 @@ class Device(Resource):
 
         The newer of two devices is deleted by the run that ordered it.
         """
-        hostname = str(own.get("hostname") or "").lower()
+        hostname = str(self.params["hostname"]).lower()
         same = [
             device
             for device in others

@@ -345,7 +345,7 @@ def delete_once(
         client.delete(path, doing=doing, params=params)
         problem = StillExistsError(f"Cannot {doing}: the API accepted the request twice, but the object still exists")
     except NotFoundError as error:
-        error.message += ", but the object still exists. Check that the token may delete it"
+        error.message += ", but it still exists. Check that the token may delete it"
         problem = error
     for _elapsed in clock(*RECHECK_AFTER_LOST_ANSWER):
         if not exists():

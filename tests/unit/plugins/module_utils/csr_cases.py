@@ -88,6 +88,9 @@ def ips(*addresses: str) -> list[x509.GeneralName]:
 
 # --- DER by hand ---------------------------------------------------------------------------------------------------------------
 
+EXTENSIONS, ORG, CN = "1.2.840.113549.1.9.14", "2.5.4.10", "2.5.4.3"
+NODE, NODES = f"system:node:{WORKER}".encode(), b"system:nodes"
+
 
 def tlv(tag: int, *contents: bytes) -> bytes:
     content = b"".join(contents)
@@ -110,11 +113,15 @@ def oid(dotted: str) -> bytes:
 
 
 def name_part(dotted: str, text: bytes, kind: int = 0x0C) -> bytes:
-    return tlv(0x31, tlv(0x30, oid(dotted), tlv(kind, text)))
+    return tlv(0x31, attribute(dotted, text, kind))
+
+
+def attribute(dotted: str, text: bytes, kind: int = 0x0C) -> bytes:
+    return tlv(0x30, oid(dotted), tlv(kind, text))
 
 
 def subject(common_name: str = f"system:node:{WORKER}", organization: str = "system:nodes") -> bytes:
-    return tlv(0x30, name_part("2.5.4.10", organization.encode()), name_part("2.5.4.3", common_name.encode()))
+    return tlv(0x30, name_part(ORG, organization.encode()), name_part(CN, common_name.encode()))
 
 
 def alternative_names(*names: bytes) -> bytes:
@@ -122,7 +129,7 @@ def alternative_names(*names: bytes) -> bytes:
     return tlv(0x30, oid("2.5.29.17"), tlv(0x04, tlv(0x30, *names)))
 
 
-def extension_request(*extensions: bytes, dotted: str = "1.2.840.113549.1.9.14") -> bytes:
+def extension_request(*extensions: bytes, dotted: str = EXTENSIONS) -> bytes:
     return tlv(0x30, oid(dotted), tlv(0x31, tlv(0x30, *extensions)))
 
 
@@ -245,6 +252,20 @@ def _spare_bits() -> bytes:
     return text[:position] + bytes([alphabet[alphabet.index(text[position]) | 1]]) + text[position + 1 :]
 
 
+def named(*names: bytes) -> dict[str, Any]:
+    """A serving request with these alternative names, written by hand."""
+    return by_attributes(extension_request(alternative_names(*names)))
+
+
+def by_attributes(*attributes: bytes) -> dict[str, Any]:
+    return serving(pem(by_hand(*attributes)))
+
+
+def subject_of(*parts: bytes) -> dict[str, Any]:
+    """A client request with these parts of its subject."""
+    return client(pem(by_hand(named=tlv(0x30, *parts))))
+
+
 CASES = [
     # Who asks, through which signer, for what use.
     Case("an administrator files a node's client request", lambda: client(username="system:admin"), "filed by"),
@@ -294,12 +315,7 @@ CASES = [
     Case("the node exists", client, "has joined already", (WORKER,)),
     # cluster-machine-approver's own case: a Machine with a nodeRef whose Node is gone.
     Case("a machine that had joined and has no Node any more", client, "its Node was deleted", joined=(WORKER,)),
-    Case(
-        "another key for it",
-        lambda: client(made(signed_with=key("other"))),
-        "its Node was deleted",
-        joined=(WORKER,),
-    ),
+    Case("another key for it", lambda: client(made(signed_with=key("other"))), "its Node was deleted", joined=(WORKER,)),
     Case(
         "a control plane machine that had joined and has no Node any more",
         lambda: client(made(f"system:node:{JOINED_MASTER}")),
@@ -349,12 +365,7 @@ CASES = [
     Case("serving for the name with a final dot", lambda: serving(made(names=dns(f"{WORKER}."))), "is not", (WORKER,)),
     Case("serving for localhost", lambda: serving(made(names=dns(WORKER, "localhost"))), "localhost", (WORKER,)),
     Case("serving for the API's service", lambda: serving(made(names=dns("kubernetes.default.svc"))), "kubernetes", (WORKER,)),
-    Case(
-        "serving for a control plane's name",
-        lambda: serving(made(names=dns(JOINED_MASTER))),
-        JOINED_MASTER,
-        (WORKER, JOINED_MASTER),
-    ),
+    Case("serving for a control plane's name", lambda: serving(made(names=dns(JOINED_MASTER))), JOINED_MASTER, (WORKER, JOINED_MASTER)),
     Case(
         "serving with another organization",
         lambda: serving(made(organizations=["system:masters"], names=dns(WORKER))),
@@ -366,10 +377,7 @@ CASES = [
     Case("the other of two machines that swap names", _swapped, ADDRESS, (WORKER, OTHER)),
     Case("serving with an e-mail address", lambda: serving(made(names=[*dns(WORKER), x509.RFC822Name("a@b.test")])), "e-mail", (WORKER,)),
     Case(
-        "serving with a URI",
-        lambda: serving(made(names=[*dns(WORKER), x509.UniformResourceIdentifier("spiffe://x/y")])),
-        "URI",
-        (WORKER,),
+        "serving with a URI", lambda: serving(made(names=[*dns(WORKER), x509.UniformResourceIdentifier("spiffe://x/y")])), "URI", (WORKER,)
     ),
     Case(
         "serving with a directory name",
@@ -389,44 +397,26 @@ CASES = [
     ),
     Case(
         "an IPv4 address in IPv6 spelling",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, b"\x00" * 10 + b"\xff\xff" + bytes([127, 64, 0, 9]))))))),
+        lambda: named(tlv(0x87, b"\x00" * 10 + b"\xff\xff" + bytes([127, 64, 0, 9]))),
         "as an IPv6 one",
         (WORKER,),
     ),
-    Case(
-        "an address of five bytes",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, b"\x7f\x40\x00\x09\x00")))))),
-        "5 bytes",
-        (WORKER,),
-        server=True,
-    ),
-    Case(
-        "an address with a mask",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x87, bytes(8))))))),
-        "8 bytes",
-        (WORKER,),
-        server=True,
-    ),
-    Case(
-        "a name that is not ASCII",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(tlv(0x82, b"w\xf6rker")))))),
-        "ASCII",
-        (WORKER,),
-        server=True,
-    ),
-    Case("a name twice", lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER, SAN_WORKER))))), "twice", (WORKER,)),
-    Case("an empty list of names", lambda: serving(pem(by_hand(extension_request(alternative_names())))), "empty", (WORKER,)),
+    Case("an address of five bytes", lambda: named(tlv(0x87, b"\x7f\x40\x00\x09\x00")), "5 bytes", (WORKER,), server=True),
+    Case("an address with a mask", lambda: named(tlv(0x87, bytes(8))), "8 bytes", (WORKER,), server=True),
+    Case("a name that is not ASCII", lambda: named(tlv(0x82, b"w\xf6rker")), "ASCII", (WORKER,), server=True),
+    Case("a name twice", lambda: named(SAN_WORKER, SAN_WORKER), "twice", (WORKER,)),
+    Case("an empty list of names", named, "empty", (WORKER,)),
     # What is judged must be what is signed: attributes and extensions.
     Case(
         "two subjectAltName extensions",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER), alternative_names(SAN_OTHER))))),
+        lambda: by_attributes(extension_request(alternative_names(SAN_WORKER), alternative_names(SAN_OTHER))),
         "more than one extension",
         (WORKER,),
         server=True,
     ),
     Case(
         "two extension requests",
-        lambda: serving(pem(by_hand(extension_request(alternative_names(SAN_WORKER)), extension_request(alternative_names(SAN_OTHER))))),
+        lambda: by_attributes(*(extension_request(alternative_names(name)) for name in (SAN_WORKER, SAN_OTHER))),
         "more than one attribute",
         (WORKER,),
         server=True,
@@ -438,16 +428,8 @@ CASES = [
     ),
     Case(
         "a second value in the extension request",
-        lambda: serving(
-            pem(
-                by_hand(
-                    tlv(
-                        0x30,
-                        oid("1.2.840.113549.1.9.14"),
-                        tlv(0x31, tlv(0x30, alternative_names(SAN_WORKER)), tlv(0x30, alternative_names(SAN_OTHER))),
-                    )
-                )
-            )
+        lambda: by_attributes(
+            tlv(0x30, oid(EXTENSIONS), tlv(0x31, *(tlv(0x30, alternative_names(name)) for name in (SAN_WORKER, SAN_OTHER))))
         ),
         "too many",
         (WORKER,),
@@ -494,50 +476,13 @@ CASES = [
     Case("version 4 billion", lambda: client(pem(by_hand(version=b"\x00\xff\xff\xff\xff"))), "version"),
     Case("no DER at all", lambda: client(pem(b"hello world")), "tag", server=True),
     Case("nothing in the block", lambda: client(pem(b"")), "one clean PEM", server=True),
-    Case(
-        "organization and name in one set",
-        lambda: client(
-            pem(
-                by_hand(
-                    named=tlv(
-                        0x30,
-                        tlv(
-                            0x31,
-                            tlv(0x30, oid("2.5.4.10"), tlv(0x0C, b"system:nodes")),
-                            tlv(0x30, oid("2.5.4.3"), tlv(0x0C, f"system:node:{WORKER}".encode())),
-                        ),
-                    )
-                )
-            )
-        ),
-        "too many",
-    ),
+    Case("organization and name in one set", lambda: subject_of(tlv(0x31, attribute(ORG, NODES), attribute(CN, NODE))), "too many"),
     Case(
         "a name in a wide string",
-        lambda: client(
-            pem(
-                by_hand(
-                    named=tlv(
-                        0x30,
-                        name_part("2.5.4.10", b"system:nodes"),
-                        name_part("2.5.4.3", f"system:node:{WORKER}".encode("utf-16-be"), 0x1E),
-                    )
-                )
-            )
-        ),
+        lambda: subject_of(name_part(ORG, NODES), name_part(CN, NODE.decode().encode("utf-16-be"), 0x1E)),
         "string type",
     ),
-    Case(
-        "a name in an old string",
-        lambda: client(
-            pem(
-                by_hand(
-                    named=tlv(0x30, name_part("2.5.4.10", b"system:nodes"), name_part("2.5.4.3", f"system:node:{WORKER}".encode(), 0x14))
-                )
-            )
-        ),
-        "string type",
-    ),
+    Case("a name in an old string", lambda: subject_of(name_part(ORG, NODES), name_part(CN, NODE, 0x14)), "string type"),
     Case(
         "a null byte in the name",
         lambda: client(pem(by_hand(named=subject(f"system:node:{WORKER}\x00.evil.test")))),
@@ -545,15 +490,7 @@ CASES = [
     ),
     Case(
         "a printable string that is not",
-        lambda: client(
-            pem(
-                by_hand(
-                    named=tlv(
-                        0x30, name_part("2.5.4.10", b"system:nodes", 0x13), name_part("2.5.4.3", f"system:node:{WORKER}*".encode(), 0x13)
-                    )
-                )
-            )
-        ),
+        lambda: subject_of(name_part(ORG, NODES, 0x13), name_part(CN, NODE + b"*", 0x13)),
         "PrintableString",
     ),
     # Keys and signatures.

@@ -1,7 +1,7 @@
 """A real kube-apiserver with etcd and the certificate controllers, for tests of what speaks to a cluster.
 
-Of the sandbox only the built programs are used. Everything else is set up here by Kubernetes' own documentation, so that a wrong idea in
-the sandbox's control plane cannot make a test pass.
+Of the sandbox only the built programs and key pairs are used. Everything else is set up here by Kubernetes' own documentation, so that a
+wrong idea in the sandbox's control plane cannot make a test pass.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import base64
 import contextlib
 import ctypes
 import datetime
-import ipaddress
 import json
 import os
 import signal
@@ -24,11 +23,10 @@ from typing import Any
 
 import httpx
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from sandbox.openshift import pki
 from sandbox.openshift.binaries import Binaries
 
 ADDRESS = "127.64.250.1"
@@ -45,72 +43,13 @@ HISTORY = "csr-approval-history"
 PODS = "/api/v1/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 START_LIMIT = 60.0
+LIFETIME = datetime.timedelta(days=1)
 CONTROLLERS = (
     "certificatesigningrequest-signing-controller",
     "certificatesigningrequest-approving-controller",
     "disruption-controller",
 )
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
-
-
-class CertificateAuthority:
-    """A certificate authority with what it has signed as PEM."""
-
-    def __init__(self, name: str) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
-        builder = self._builder(self._name, self._key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        # RFC 5280 wants these of a CA, and Python checks them from 3.13 on.
-        builder = builder.add_extension(_usage(of_ca=True), critical=True).add_extension(identifier, critical=False)
-        self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-        self.key = _private(self._key)
-
-    def pair(
-        self, common_name: str, organizations: tuple[str, ...] = (), *, server: bool = False, address: str = ADDRESS
-    ) -> tuple[bytes, bytes]:
-        """Certificate and key for a client, or for a server at an address."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, text) for text in organizations]
-        builder = self._builder(x509.Name([*subject, x509.NameAttribute(NameOID.COMMON_NAME, common_name)]), key)
-        if server:
-            names = [x509.DNSName(common_name), x509.IPAddress(ipaddress.ip_address(address))]
-            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
-        issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
-        builder = builder.add_extension(_usage(of_ca=False), critical=True).add_extension(issuer, critical=False)
-        builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
-        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM), _private(key)
-
-    def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=5))
-            .not_valid_after(now + datetime.timedelta(days=1))
-        )
-
-
-def _usage(*, of_ca: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=of_ca,
-        crl_sign=of_ca,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 class ControlPlane:
@@ -128,7 +67,7 @@ class ControlPlane:
         self._clients: dict[str, httpx.Client] = {}
         self._objects: list[str] = []
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._signer = CertificateAuthority("signer")
+        self._signer = pki.self_signed_ca("signer", LIFETIME)
         with socket.socket() as probe:
             probe.bind((ADDRESS, 0))
             self.port: int = probe.getsockname()[1]
@@ -137,17 +76,17 @@ class ControlPlane:
         self._write_files()
 
     def _write_files(self) -> None:
-        serving = self._signer.pair(SERVER_NAME, server=True)
+        serving = pki.server(self._signer, SERVER_NAME, [SERVER_NAME, ADDRESS], LIFETIME)
         self.admin = self._identity("admin", "system:admin", ("system:masters",))
         self._identity("kubelet-client", KUBELETS_CLIENT, ("kube-master",))
-        service_account = _private(ec.generate_private_key(ec.SECP256R1()))
-        public = serialization.load_pem_private_key(service_account, None).public_key()
+        service_account = ec.generate_private_key(ec.SECP256R1())
+        public = service_account.public_key()
         files = {
             "ca.crt": self._signer.certificate,
             "ca.key": self._signer.key,
-            "serving.crt": serving[0],
-            "serving.key": serving[1],
-            "sa.key": service_account,
+            "serving.crt": serving.certificate,
+            "serving.key": serving.key,
+            "sa.key": pki.private_pem(service_account),
             "audit.yml": yaml.safe_dump(AUDIT).encode(),
             "sa.pub": public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo),
             "tokens.csv": (
@@ -186,15 +125,12 @@ class ControlPlane:
         path.chmod(0o600)
         return path
 
-    def kubelet_pair(self, node: str, address: str) -> tuple[bytes, bytes]:
+    def kubelet_pair(self, node: str, address: str) -> pki.KeyPair:
         """Return the serving certificate of a kubelet, and its key: signed by the CA that the API server verifies kubelets with."""
-        return self._signer.pair(f"system:node:{node}", ("system:nodes",), server=True, address=address)
+        return pki.server(self._signer, f"system:node:{node}", [address], LIFETIME)
 
     def _identity(self, file: str, common_name: str, organizations: tuple[str, ...]) -> tuple[Path, Path]:
-        paths = (self.directory / f"{file}.crt", self.directory / f"{file}.key")
-        for path, content in zip(paths, self._signer.pair(common_name, organizations), strict=True):
-            path.write_bytes(content)
-        return paths
+        return pki.client(self._signer, common_name, organizations, LIFETIME).write(self.directory / file)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[ControlPlane]:

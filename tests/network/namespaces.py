@@ -27,7 +27,7 @@ sys.stdin.read()
 CONNECT = """
 import socket, sys
 try:
-    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=1).close()
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=1, source_address=(sys.argv[3], 0)).close()
 except TimeoutError:
     print("dropped")
 except ConnectionRefusedError:
@@ -65,9 +65,9 @@ class Namespace:
             finally:
                 process.terminate()
 
-    def connect(self, address: str, port: int) -> str:
+    def connect(self, address: str, port: int, source: str = "") -> str:
         """Return what becomes of a connection: accepted, refused or dropped."""
-        return self.run(sys.executable, "-c", CONNECT, address, str(port)).strip()
+        return self.run(sys.executable, "-c", CONNECT, address, str(port), source).strip()
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 
 SIZES = (10, 100, 250)
 SPEED = 20.0
@@ -130,17 +130,10 @@ def earliest(size: int) -> float:
 def bench(report: Report, folder: Path) -> None:
     ordered = Table(
         f"A set of devices: ordered and waited for ({LIMIT} requests in {WINDOW} s are allowed)",
-        [
-            Column("devices"),
-            Column("seconds", ".1f"),
-            Column("slowest machine", ".1f"),
-            Column("orders take", ".1f"),
-            Column("allowed", ".1f"),
-            Column("calls"),
-            Column("polls"),
-            Column("calls per poll", ".1f"),
-            Column("429"),
-        ],
+        columns(
+            "devices | seconds = .1f | slowest machine = .1f | orders take = .1f | allowed = .1f | calls | polls | "
+            "calls per poll = .1f | 429"
+        ),
         [
             f"Machines at {SPEED:g} times real speed, a poll every {INTERVAL:g} s. Slowest machine: from its order to its phone-home.",
             "Orders take: from the first to the last. Allowed: the earliest the service takes the last one, by its limit.",
@@ -148,7 +141,7 @@ def bench(report: Report, folder: Path) -> None:
     )
     again = Table(
         "A set of devices: the same once more, nothing to do",
-        [Column("devices"), Column("seconds", ".1f"), Column("calls"), Column("writes")],
+        columns("devices | seconds = .1f | calls | writes"),
     )
     calls_per_poll: list[float] = []
     with RunningSandbox(folder / "state", log=folder / "log", speed=SPEED) as sandbox:

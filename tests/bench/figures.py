@@ -27,6 +27,11 @@ class Column:
         return figure if isinstance(figure, str) else format(figure, self.form)
 
 
+def columns(text: str) -> list[Column]:
+    """Return the columns of ``name | name = form``."""
+    return [Column(*(part.strip() for part in each.split(" = "))) for each in text.split("|")]
+
+
 @dataclass
 class Table:
     title: str

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tests.bench.approvals import Approvals
-from tests.bench.figures import Column, Figure, Report, Table
+from tests.bench.figures import Column, Figure, Report, Table, columns
 from tests.bench.joining import share
 from tests.bench.memory import Memory
 from tests.bench.phases import Phase, Timed, timed
@@ -29,21 +29,10 @@ STATUS_SECONDS = 15
 def bench(report: Report, folder: Path) -> None:
     installs = Table(
         f"install.yml with hundreds of workers, machines at {SPEED:g} times life",
-        [
-            Column("workers"),
-            Column("s", ".0f"),
-            Column("ours, s", ".0f"),
-            Column("processor s", ".0f"),
-            Column("reads"),
-            Column("writes"),
-            Column("approvals"),
-            Column("delay p50, s", ".2f"),
-            Column("p99, s", ".2f"),
-            Column("play, MiB", ".0f"),
-            Column("sandbox", ".0f"),
-            Column("API server", ".0f"),
-            Column("load", ".0f"),
-        ],
+        columns(
+            "workers | s = .0f | ours, s = .0f | processor s = .0f | reads | writes | approvals | delay p50, s = .2f | "
+            "p99, s = .2f | play, MiB = .0f | sandbox = .0f | API server = .0f | load = .0f"
+        ),
         [
             "Ours: seconds in which no task waited for machines or the cluster. Reads, writes: calls to the Metal API.",
             "Delay: from a certificate request, or from the begin of the approval if that was later, to its approval.",
@@ -52,19 +41,11 @@ def bench(report: Report, folder: Path) -> None:
     )
     again = Table(
         "The same once more, nothing to do",
-        [
-            Column("workers"),
-            Column("s", ".0f"),
-            Column("processor s", ".0f"),
-            Column("reads"),
-            Column("writes"),
-            Column("changed"),
-            Column("load", ".0f"),
-        ],
+        columns("workers | s = .0f | processor s = .0f | reads | writes | changed | load = .0f"),
     )
     states = Table(
         "status.yml of the same cluster",
-        [Column("workers"), Column("s", ".1f"), Column("Metal API"), Column("writes"), Column("findings"), Column("load", ".0f")],
+        columns("workers | s = .1f | Metal API | writes | findings | load = .0f"),
     )
     first: dict[int, Timed] = {}
     for workers in WORKERS:
@@ -121,7 +102,7 @@ def _calls(timed_run: Timed) -> tuple[int, int]:
 
 
 def _by_phase(installs: dict[int, Timed]) -> Table:
-    columns = [Column("phase")]
+    columns = columns("phase")
     for workers in installs:
         columns += [Column(f"{workers}: s", ".0f"), Column("ours", ".0f"), Column("calls")]
     table = Table("install.yml by phase", columns, ["Ours: without the tasks that wait for machines or the cluster."])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.metal import MetalClient
 from sandbox.testing.process import REPOSITORY, RunningSandbox
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 from tests.bench.inventory_parts import ADD, ANSIBLE, LOAD, OTHER, OURS, READ
 
 SIZES = (10, 100, 1_000, 10_000)
@@ -68,28 +68,15 @@ def read_with_client(environment: dict[str, str]) -> float:
 def bench(report: Report, folder: Path) -> None:
     calls = Table(
         "Inventory: calls and seconds",
-        [
-            Column("devices"),
-            Column("calls"),
-            Column("--list, s", ".2f"),
-            Column("from cache: calls"),
-            Column("--list, s", ".2f"),
-            Column("read only: calls"),
-            Column("s", ".2f"),
-        ],
+        columns("devices | calls | --list, s = .2f | from cache: calls | --list, s = .2f | read only: calls | s = .2f"),
         ["--list: seconds of `ansible-inventory --list`. Read only: the same list by the client alone."],
     )
     parts = Table(
         "Inventory: whose time it is (processor seconds)",
-        [
-            Column("devices"),
-            Column("Ansible", ".2f"),
-            Column("load our plugin", ".2f"),
-            Column("read and decode", ".2f"),
-            Column("add hosts", ".2f"),
-            Column("other of ours", ".2f"),
-            Column("our part", ".1%"),
-        ],
+        columns(
+            "devices | Ansible = .2f | load our plugin = .2f | read and decode = .2f | add hosts = .2f | other of ours = .2f | "
+            "our part = .1%"
+        ),
         [
             "Processor time of the whole `ansible-inventory --list`, its start and output included; waiting for the service is none.",
             "Ours: loading the plugin with its libraries, and its parse() without the functions of Ansible that it calls.",

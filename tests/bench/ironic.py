@@ -17,7 +17,7 @@ from metal_api.ironic.embedded import ensure_ironic
 from metal_api.ironic.enrolment import enrol
 from metal_api.rack import load
 from metal_api.serve import catalogue_of
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Column, Report, Table, columns
 from tests.metal_api.ironic.fake_rack import FakeRack, RackApi, rack_api
 from tests.metal_api.ironic.server import rack_file
 
@@ -37,7 +37,7 @@ def bench(report: Report, folder: Path) -> None:
     set_catalogue(catalogue_of(loaded))
     rack = FakeRack(folder / "ironic", programs, power_sync=60)
     try:
-        enrolments = Table(f"Enrolment of {NODES} servers", [Column("run"), Column("calls"), Column("seconds", ".1f")])
+        enrolments = Table(f"Enrolment of {NODES} servers", columns("run | calls | seconds = .1f"))
         for name in ("first", "again, unchanged"):
             started = time.monotonic()
             found = asyncio.run(enrol(loaded, rack.connection, progress=lambda _line: None, interval=0.5))

@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 from sandbox.openshift.binaries import ensure_binaries
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 from tests.bench.memory import high_water
 from tests.cluster.control_plane import ADDRESS, NODES, REQUESTS, ControlPlane, delays
 from tests.unit.plugins.module_utils.csr_cases import client, dns, ips, key, made, serving
@@ -205,20 +205,10 @@ def share(ordered: list[float], part: float) -> float:
 def bench(report: Report, folder: Path) -> None:
     table = Table(
         f"csr_approval: {MACHINES} machines join at a real API server",
-        [
-            Column("their first requests"),
-            Column("approvals"),
-            Column("delay p50, s", ".3f"),
-            Column("p99, s", ".3f"),
-            Column("most, s", ".3f"),
-            Column("reads"),
-            Column("lists"),
-            Column("watches"),
-            Column("approvals sent"),
-            Column("memory, MiB", ".0f"),
-            Column("processor s", ".1f"),
-            Column("s", ".0f"),
-        ],
+        columns(
+            "their first requests | approvals | delay p50, s = .3f | p99, s = .3f | most, s = .3f | reads | lists | watches | "
+            "approvals sent | memory, MiB = .0f | processor s = .1f | s = .0f"
+        ),
         ["The delay is by the API server's audit log; kubelets, API server, etcd and signer share the computer with the module."],
     )
     joining = machines(MACHINES)
@@ -268,7 +258,7 @@ def _strangers(report: Report, folder: Path, cluster: ControlPlane, joining: lis
     cluster.file("good", joining[0].first).raise_for_status()
     table = Table(
         f"csr_approval: {STRANGERS:,} strangers ask, and one machine",
-        [Column("pending limit"), Column("approved"), Column("refused"), Column("calls"), Column("memory, MiB", ".0f"), Column("s", ".1f")],
+        columns("pending limit | approved | refused | calls | memory, MiB = .0f | s = .1f"),
     )
     for limit, approved in ((None, []), (STRANGERS + 1, ["good"])):
         seen = cluster.audited_until()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 from tests.bench.phases import Timed, timed
 from tests.e2e.harness import User
 
@@ -23,13 +23,7 @@ LIMIT = 3600.0
 def bench(report: Report, folder: Path) -> None:
     table = Table(
         "install.yml with six machines, beside the time of the machines",
-        [
-            Column("machines' speed", "g"),
-            Column("s", ".0f"),
-            Column("of it in tasks that do not wait, s", ".0f"),
-            Column("processor s", ".0f"),
-            Column("load", ".0f"),
-        ],
+        columns("machines' speed = g | s = .0f | of it in tasks that do not wait, s = .0f | processor s = .0f | load = .0f"),
     )
     seconds = {}
     for speed in SPEEDS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 from tests.e2e.harness import User
 
 SPEED = 240
@@ -14,7 +14,7 @@ def bench(report: Report, folder: Path) -> None:
     report.note("playbooks: the example cluster is installed, checked, scaled and destroyed")
     table = Table(
         f"The example cluster, machines at {SPEED} times life",
-        [Column("playbook"), Column("seconds", ".1f"), Column("reads"), Column("writes"), Column("changed")],
+        columns("playbook | seconds = .1f | reads | writes | changed"),
     )
     with User(folder, speed=SPEED).at_work() as user:
         for title, playbook in (

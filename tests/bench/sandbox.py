@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from sandbox.testing.process import RunningSandbox
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 
 SIZES = (100, 1_000, 10_000)
 PAGE = 1_000
@@ -67,17 +67,10 @@ def _api(sandbox: RunningSandbox) -> Iterator[httpx.Client]:
 def bench(report: Report, folder: Path) -> None:
     listing = Table(
         "Sandbox: lists and creates, by the devices that exist",
-        [
-            Column("devices"),
-            Column("list of all: calls"),
-            Column("s", ".3f"),
-            Column("processor ms a device", ".3f"),
-            Column("pages a second", ".1f"),
-            Column("create: processor ms", ".2f"),
-            Column("creates a second", ".0f"),
-            Column("memory, MiB", ",.0f"),
-            Column("KiB a device", ".1f"),
-        ],
+        columns(
+            "devices | list of all: calls | s = .3f | processor ms a device = .3f | pages a second = .1f | "
+            "create: processor ms = .2f | creates a second = .0f | memory, MiB = ,.0f | KiB a device = .1f"
+        ),
         [f"One client, one call after the other; pages of {PAGE:,}. Memory a device: what the process has grown by since it was empty."],
     )
     with RunningSandbox(folder / "state", log=folder / "log", speed=STANDSTILL) as sandbox, _api(sandbox) as api:

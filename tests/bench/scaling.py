@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.device_set import begins_a_list, is_of_devices
-from tests.bench.figures import Column, Report, Table
+from tests.bench.figures import Report, Table, columns
 from tests.bench.install import READS_A_MINUTE
 from tests.bench.phases import Timed, timed
 from tests.e2e.harness import NAME, User
@@ -28,31 +28,14 @@ MOST_OF_ONE = 2.0
 def bench(report: Report, folder: Path) -> None:
     idle = Table(
         "Nothing to do",
-        [
-            Column("workers"),
-            Column("what"),
-            Column("s", ".1f"),
-            Column("processor s", ".1f"),
-            Column("tasks"),
-            Column("Metal API"),
-            Column("writes"),
-            Column("load", ".0f"),
-        ],
+        columns("workers | what | s = .1f | processor s = .1f | tasks | Metal API | writes | load = .0f"),
     )
     sizes = Table(
         f"scale.yml, machines at {SPEED:g} times life",
-        [
-            Column("workers"),
-            Column("change"),
-            Column("s", ".0f"),
-            Column("processor s", ".0f"),
-            Column("Metal API"),
-            Column("writes"),
-            Column("polls"),
-            Column("calls per poll", ".2f"),
-            Column("reads a minute", ".0f"),
-            Column("load", ".0f"),
-        ],
+        columns(
+            "workers | change | s = .0f | processor s = .0f | Metal API | writes | polls | calls per poll = .2f | "
+            "reads a minute = .0f | load = .0f"
+        ),
         ["Polls: lists of devices begun after the last order or deletion. Calls: the pages of these lists."],
     )
     user = User(folder, speed=SPEED)

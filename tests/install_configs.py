@@ -44,7 +44,7 @@ class InstallConfigCase:
 
     @property
     def installer(self) -> Answer:
-        answer: Answer = self.entry["installer"]
+        answer: Answer = self.entry.get("installer", "refused")
         return answer
 
     @property

@@ -5,22 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import yaml
-
 from tests.contract.environment import Metal
 from tests.contract.scenario import TAGS, WAIT
+from tests.kubeconfigs import write_kubeconfig
 
 
 def test_a_failed_device_ends_the_wait_for_the_cluster(metal: Metal, tmp_path: Path) -> None:
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "admin",
-        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:9"}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-        "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "u"}}],
-    }
-    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(content), encoding="utf-8")
+    write_kubeconfig(tmp_path / "kubeconfig", {"server": "https://127.0.0.1:9"}, {"token": "t"})
     # Reserved hardware whose provisioning failed is kept for analysis.
     reserved = metal.sandbox.call("POST", "hardware_reservations", json={"count": 1, "plan": "c3.small.x86", "metro": "da"})
     fault = metal.sandbox.call("POST", "faults", json={"hostname": "lost", "times": 1})

@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from sandbox.testing.process import RunningSandbox
+from tests import kubeconfigs
 from tests.role_play import constants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,16 +102,9 @@ class FailingPlay:
         }
         path = self.folder / "install.yml"
         path.write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
+        words = ["-i", "localhost,", path.name, "-e", json.dumps(constants(given)), *arguments]
         done = subprocess.run(
-            [
-                Path(sys.executable).parent / "ansible-playbook",
-                "-i",
-                "localhost,",
-                path.name,
-                "-e",
-                json.dumps(constants(given)),
-                *arguments,
-            ],
+            [Path(sys.executable).parent / "ansible-playbook", *words],
             cwd=self.folder,
             env=dict(self.environment),
             check=False,
@@ -169,12 +163,4 @@ def write_kubeconfig(directory: Path) -> None:
     """What the installer leaves: with it the cluster's API is asked at the addresses of its control plane."""
     path = directory / "ignition" / "auth" / "kubeconfig"
     path.parent.mkdir(parents=True)
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "admin",
-        "clusters": [{"name": "c", "cluster": {"server": f"https://api.{NAME}:6443", "insecure-skip-tls-verify": True}}],
-        "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "admin"}}],
-        "users": [{"name": "admin", "user": {"token": "pl4nted-token"}}],
-    }
-    path.write_text(json.dumps(config), encoding="utf-8")
+    kubeconfigs.write_kubeconfig(path, {"server": f"https://api.{NAME}:6443", "insecure-skip-tls-verify": True}, {"token": "pl4nted-token"})

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sandbox.testing.process import REPOSITORY
+from tests.kubeconfigs import write_kubeconfig
 from tests.load_balancer.conftest import IMAGE
 from tests.load_balancer.namespaces import ELASTIC, HOLD_TIME, Network
 from tests.load_balancer.test_announce import VIA, await_routes, requests
@@ -24,14 +25,6 @@ pytestmark = [
 ]
 
 SCRIPT = REPOSITORY / "roles/ignition/files/kube-vip.sh"
-KUBECONFIG = {
-    "apiVersion": "v1",
-    "kind": "Config",
-    "clusters": [{"name": "local", "cluster": {"server": "https://api-int.demo.metal.test:6443"}}],
-    "users": [{"name": "kubelet", "user": {"token": "not-used"}}],
-    "contexts": [{"name": "kubelet", "context": {"cluster": "local", "user": "kubelet"}}],
-    "current-context": "kubelet",
-}
 
 
 class ControlPlane(Network):
@@ -48,9 +41,9 @@ class ControlPlane(Network):
         for port in ("6443", "6080"):
             self.start(part, f"web{port}", sys.executable, "-m", "http.server", "--directory", str(self.folder / part), port)
         self.write_pod(number)
-        kubeconfig = self.folder / "kubeconfig"
-        kubeconfig.write_text(json.dumps(KUBECONFIG), encoding="utf-8")
         # The file that the pod mounts at the path of its setting.
+        server = {"server": "https://api-int.demo.metal.test:6443"}
+        kubeconfig = write_kubeconfig(self.folder / "kubeconfig", server, {"token": "not-used"})
         settings = {**self.settings(number), "k8s_config_file": str(kubeconfig), "vip_nodename": part}
         self.start(part, "kube-vip", "env", *(f"{name}={value}" for name, value in settings.items()), str(self._program), "manager")
 

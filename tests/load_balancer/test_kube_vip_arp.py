@@ -15,6 +15,7 @@ import pytest
 from sandbox.openshift import pki
 from sandbox.openshift.binaries import Binaries, ensure_binaries
 from sandbox.testing.process import REPOSITORY
+from tests.kubeconfigs import write_kubeconfig
 from tests.load_balancer.bridge import NODES, Bridge
 from tests.load_balancer.conftest import IMAGE
 
@@ -109,15 +110,7 @@ class ControlPlane(Bridge):
         client = pki.client(self._signer, "system:control-plane-node-admin", ["system:masters"], timedelta(days=1))
         certificate, key = client.write(certificates / "secrets/admin")
         cluster = {"server": "https://localhost:6443", "certificate-authority": str(self.folder / "ca.crt")}
-        content = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "localhost", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"client-certificate": str(certificate), "client-key": str(key)}}],
-            "contexts": [{"name": "admin", "context": {"cluster": "localhost", "user": "admin"}}],
-            "current-context": "admin",
-        }
-        (folder / "localhost.kubeconfig").write_text(json.dumps(content), encoding="utf-8")
+        write_kubeconfig(folder / "localhost.kubeconfig", cluster, {"client-certificate": str(certificate), "client-key": str(key)})
 
     def pod(self, number: int) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / f"node{number}-manifests" / "kube-vip.json").read_text(encoding="utf-8"))

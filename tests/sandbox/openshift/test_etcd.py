@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 import websocket
-import yaml
 
 from sandbox.openshift import kube_vip
 from sandbox.openshift.api import NODES
@@ -28,6 +27,7 @@ from sandbox.openshift.etcd import Etcd, EtcdMember, MembershipError
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.resources import CLUSTER_OPERATORS, ETCD, ETCD_PODS, ETCD_SECRETS, condition_of, is_ready
 from tests.contract.environment import run
+from tests.kubeconfigs import write_kubeconfig
 
 if TYPE_CHECKING:
     from tests.sandbox.openshift.conftest import Lab
@@ -92,16 +92,7 @@ def module(lab: Lab, tmp_path: Path) -> Module:
     authority = base64.b64encode(lab.assets.certificate("kube-apiserver-lb-signer")).decode()
     cluster = {"server": "https://api.demo.metal.test:6443", "certificate-authority-data": authority}
     user = {"client-certificate-data": text("internal-admin.crt"), "client-key-data": text("internal-admin.key")}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "admin",
-        "clusters": [{"name": "demo", "cluster": cluster}],
-        "users": [{"name": "admin", "user": user}],
-        "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
-    }
-    path = tmp_path / "kubeconfig"
-    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    path = write_kubeconfig(tmp_path / "kubeconfig", cluster, user)
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
     async def run_module(name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:

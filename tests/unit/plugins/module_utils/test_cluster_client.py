@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,6 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
+from tests.kubeconfigs import write_kubeconfig
 
 
 def credentials() -> tuple[bytes, bytes]:
@@ -37,17 +37,8 @@ def credentials() -> tuple[bytes, bytes]:
 
 def kubeconfig(folder: Path, certificate: bytes, key: bytes, server: str = "https://api.demo.metal.test:6443") -> Path:
     encoded, encoded_key = (base64.b64encode(pem).decode() for pem in (certificate, key))
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": server, "certificate-authority-data": encoded}}],
-        "users": [{"name": "admin", "user": {"client-certificate-data": encoded, "client-key-data": encoded_key}}],
-        "contexts": [{"name": "admin", "context": {"cluster": "c", "user": "admin"}}],
-        "current-context": "admin",
-    }
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(content))
-    return path
+    user = {"client-certificate-data": encoded, "client-key-data": encoded_key}
+    return write_kubeconfig(folder / "kubeconfig", {"server": server, "certificate-authority-data": encoded}, user)
 
 
 def test_keys_are_not_on_the_disk_while_a_module_waits(tmp_path: Path) -> None:

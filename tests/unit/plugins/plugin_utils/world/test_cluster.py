@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import cluster
+from tests import kubeconfigs
 from tests.unit.plugins.module_utils.service import Reply, serving
 
 CLUSTER_ID = "9b0e4f7a-0000-4000-8000-000000000001"
@@ -24,15 +25,7 @@ VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 
 
 def write_kubeconfig(folder: Path, server: str) -> None:
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "admin",
-        "clusters": [{"name": "demo", "cluster": {"server": server}}],
-        "users": [{"name": "admin", "user": {"token": "bearer-token"}}],
-        "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
-    }
-    (folder / "kubeconfig").write_text(json.dumps(kubeconfig), encoding="utf-8")
+    kubeconfigs.write_kubeconfig(folder / "kubeconfig", {"server": server}, {"token": "bearer-token"})
 
 
 def wanted(folder: Path, *, bootstrap_over: bool = True) -> dict[str, Any]:

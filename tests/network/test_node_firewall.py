@@ -15,6 +15,7 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_firewall import node_firewall
 from tests.network.namespaces import Namespace, namespaces
+from tests.role_play import played
 
 pytestmark = [
     pytest.mark.debian("nftables"),

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.scenario import Scenario
+from tests.contract.scenario import Scenario, of_one
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICRw0Pjkcx8Ergp5px+1NK09ErEdFd38EdiCpSPgDkti"
 OTHER_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICIwcIi5KAp5fBXopqscB+18PzO52/mQySq0ye/UA7hS"
 
 
-def one_project(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = [entry for entry in entries if entry["name"].startswith("contract")]
-    assert len(found) <= 1
-    return {"name": found[0]["name"], "tags": sorted(found[0]["tags"])} if found else {}
+@of_one(lambda entry: entry["name"].startswith("contract"))
+def one_project(project: dict[str, Any]) -> dict[str, Any]:
+    return {"name": project["name"], "tags": sorted(project["tags"])}
 
 
-def one_key(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = [entry for entry in entries if "contract" in entry["label"]]
-    assert len(found) <= 1
-    if not found:
-        return {}
-    return {"label": found[0]["label"], "key": " ".join(found[0]["key"].split()[:2]), "tags": sorted(found[0]["tags"])}
+@of_one(lambda entry: "contract" in entry["label"])
+def one_key(key: dict[str, Any]) -> dict[str, Any]:
+    return {"label": key["label"], "key": " ".join(key["key"].split()[:2]), "tags": sorted(key["tags"])}
 
 
 def ssh_key(owner: str, listing: str) -> Scenario:

@@ -109,7 +109,6 @@ CLUSTER_SCENARIOS = [
     ClusterScenario(
         module="cluster_wait",
         create={"condition": "nodes_ready", "nodes": [WORKER, OTHER], "wait": True},
-        change=None,
         worlds={"nothing": [], "create": []},
         meetings=(("read", "create"),),
         lay=lay_requests,
@@ -135,7 +134,6 @@ CLUSTER_SCENARIOS = [
     ClusterScenario(
         module="node_info",
         create={},
-        change=None,
         worlds={"nothing": [], "create": []},
         meetings=(("read", "create"),),
         lay=lay_requests,

@@ -223,7 +223,6 @@ ETCD_SCENARIOS = [
     ClusterScenario(
         module="etcd_backup",
         create={"directory": DIRECTORY, "not_on": [UP[0]]},
-        change=None,
         worlds={"nothing": {"backups": 0, "pods": 0}, "create": {"backups": 1, "pods": 0}},
         meetings=(("read", "create"), ("run", "create"), ("change", "create"), ("delete", "create")),
         lay=lay_etcd,
@@ -235,7 +234,6 @@ ETCD_SCENARIOS = [
     ClusterScenario(
         module="etcd_info",
         create={"removal_of": LOST[0]},
-        change=None,
         worlds={"nothing": None, "create": None},
         meetings=(("read", "create"), ("run", "create")),
         lay=lay_etcd,

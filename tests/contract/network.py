@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from tests.contract.scenario import TAGS, WAIT, Scenario, machine
+from tests.contract.scenario import TAGS, WAIT, Scenario, is_tagged, machine, of_one
 
 
 def one_bond(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def device(number: int) -> tuple[str, dict[str, Any]]:
 
 def one_assignment(entries: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the assignments of the contract tests' block: one at most."""
-    found = [each for block in entries if set(TAGS) <= set(block["tags"]) for each in block["assignments"]]
+    found = [each for block in entries if is_tagged(block) for each in block["assignments"]]
     assert len(found) <= 1
     if not found:
         return {}
@@ -52,12 +52,8 @@ def diff_of_data(data: Any) -> str:
     return f"{len(text)} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def one_gateway(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the project, which has no other."""
-    assert len(entries) <= 1
-    if not entries:
-        return {}
-    (gateway,) = entries
+@of_one()
+def one_gateway(gateway: dict[str, Any]) -> dict[str, Any]:
     return {
         "virtual_network_id": gateway["virtual_network"]["id"],
         "ip_reservation_id": gateway["ip_reservation"]["id"],
@@ -65,11 +61,8 @@ def one_gateway(entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def one_vrf(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    assert len(entries) <= 1
-    if not entries:
-        return {}
-    (vrf,) = entries
+@of_one()
+def one_vrf(vrf: dict[str, Any]) -> dict[str, Any]:
     plain = {name: vrf[name] for name in ("name", "local_asn", "description")}
     return {**plain, "metro": vrf["metro"]["code"], "ip_ranges": sorted(vrf["ip_ranges"]), "tags": sorted(vrf["tags"])}
 
@@ -79,11 +72,8 @@ def one_config(entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {name: config[name] for name in ("deployment_type", "asn") if name in config}
 
 
-def one_session(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    assert len(entries) <= 1
-    if not entries:
-        return {}
-    (session,) = entries
+@of_one()
+def one_session(session: dict[str, Any]) -> dict[str, Any]:
     return {
         "device_id": session["device"]["href"].rpartition("/")[2],
         "address_family": session["address_family"],
@@ -101,8 +91,6 @@ NETWORK_SCENARIOS = [
         prerequisites={"first": vlan(1101), "second": vlan(1102), "third": vlan(1103), "device": device(5)},
         create={**BOND, "layer2": True, "vlan_ids": ["1101", "1102"], "native_vlan_id": "1102"},
         change={**BOND, "layer2": False, "vlan_ids": ["1102", "1103"], "native_vlan_id": ""},
-        absent=None,
-        never=None,
         listing="ports/{device.network_ports.2.id}?include=virtual_networks,native_virtual_network",
         key="",
         view=one_bond,
@@ -139,7 +127,6 @@ NETWORK_SCENARIOS = [
         module="metal_gateway",
         prerequisites={"vlan": vlan(1110)},
         create={"virtual_network_id": "{vlan.id}", "private_ipv4_subnet_size": 8, **WAIT},
-        change=None,
         absent={"virtual_network_id": "{vlan.id}", "state": "absent", **WAIT},
         never={"virtual_network_id": UNKNOWN, "state": "absent"},
         listing="projects/{project}/metal-gateways?include=ip_reservation,virtual_network",
@@ -167,8 +154,6 @@ NETWORK_SCENARIOS = [
         prerequisites={"own": ("POST projects", {"name": "contract-bgp-config"})},
         create={"project_id": "{own.id}", "deployment_type": "local", "asn": 65000, "md5": PASSWORD},
         change={"project_id": "{own.id}", "deployment_type": "local", "asn": 65001, "md5": f"{PASSWORD}x"},
-        absent=None,
-        never=None,
         listing="projects/{own.id}/bgp-config",
         key="",
         view=one_config,

@@ -19,7 +19,25 @@ WAIT = {"wait_interval": 0.2, "wait_timeout": 120}
 View = Callable[[list[dict[str, Any]]], dict[str, Any]]
 
 
-@dataclass(frozen=True)
+def of_one(belongs: Callable[[dict[str, Any]], bool] = bool) -> Callable[[Callable[[dict[str, Any]], dict[str, Any]]], View]:
+    """Make the view of a list from that of an entry: the list has one that ``belongs`` to the contract tests at most."""
+
+    def of_list(view: Callable[[dict[str, Any]], dict[str, Any]]) -> View:
+        def shown(entries: list[dict[str, Any]]) -> dict[str, Any]:
+            found = [entry for entry in entries if belongs(entry)]
+            assert len(found) <= 1
+            return view(found[0]) if found else {}
+
+        return shown
+
+    return of_list
+
+
+def is_tagged(entry: Mapping[str, Any]) -> bool:
+    return set(TAGS) <= set(entry["tags"])
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scenario:
     """The lifecycle of one resource.
 
@@ -36,9 +54,9 @@ class Scenario:
 
     module: str
     create: Mapping[str, Any]
-    change: Mapping[str, Any] | None
-    absent: Mapping[str, Any] | None
-    never: Mapping[str, Any] | None
+    change: Mapping[str, Any] | None = None
+    absent: Mapping[str, Any] | None = None
+    never: Mapping[str, Any] | None = None
     listing: str
     key: str
     view: View
@@ -60,7 +78,7 @@ class Scenario:
         return [answer] if not self.key else answer[self.key]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClusterScenario:
     """The lifecycle of what a cluster module manages, from ``lay`` on.
 
@@ -72,7 +90,7 @@ class ClusterScenario:
 
     module: str
     create: Mapping[str, Any]
-    change: Mapping[str, Any] | None
+    change: Mapping[str, Any] | None = None
     worlds: Mapping[str, Any]
     meetings: tuple[Meeting, ...]
     lay: Callable[[Testbed], None]

@@ -6,12 +6,11 @@ A module is added with one entry here; without one the suite fails.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 from tests.contract.accounts import ACCOUNT_SCENARIOS
 from tests.contract.network import NETWORK_SCENARIOS
-from tests.contract.scenario import SECRET, TAGS, WAIT, Scenario, machine
+from tests.contract.scenario import SECRET, TAGS, WAIT, Scenario, is_tagged, machine, of_one
 
 CLOUD_CONFIG = f"#cloud-config\npassword: {SECRET}\n"
 
@@ -20,7 +19,7 @@ def size_and_hash(text: str) -> str:
     return f"{len(text.encode())} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def device(entry: Mapping[str, Any]) -> dict[str, Any]:
+def device(entry: dict[str, Any]) -> dict[str, Any]:
     """Return a device as its diff has it, computed from the API's answer."""
     return {
         "hostname": entry["hostname"],
@@ -38,26 +37,15 @@ def device(entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def devices_of_contract(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [entry for entry in entries if set(TAGS) <= set(entry["tags"])]
-
-
-def one_device(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = devices_of_contract(entries)
-    assert len(found) <= 1
-    return device(found[0]) if found else {}
+one_device = of_one(is_tagged)(device)
 
 
 def many_devices(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    return {entry["hostname"]: device(entry) for entry in devices_of_contract(entries)}
+    return {entry["hostname"]: device(entry) for entry in entries if is_tagged(entry)}
 
 
-def one_network(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = [entry for entry in entries if "contract" in (entry["description"] or "")]
-    assert len(found) <= 1
-    if not found:
-        return {}
-    (network,) = found
+@of_one(lambda entry: "contract" in (entry["description"] or ""))
+def one_network(network: dict[str, Any]) -> dict[str, Any]:
     return {
         "vxlan": network["vxlan"],
         "metro": network["metro_code"],
@@ -66,27 +54,21 @@ def one_network(entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def one_lock(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = [entry for entry in entries if "openshift-role=lock" in entry["tags"]]
-    assert len(found) <= 1
-    runs = [tag.partition("=")[2] for entry in found for tag in entry["tags"] if tag.startswith("openshift-lock-run=")]
-    return {"name": "contract.metal.test", "run": runs[0]} if found else {}
+@of_one(lambda entry: "openshift-role=lock" in entry["tags"])
+def one_lock(lock: dict[str, Any]) -> dict[str, Any]:
+    runs = [tag.partition("=")[2] for tag in lock["tags"] if tag.startswith("openshift-lock-run=")]
+    return {"name": "contract.metal.test", "run": runs[0]}
 
 
-def one_block(entries: list[dict[str, Any]]) -> dict[str, Any]:
-    found = [entry for entry in entries if set(TAGS) <= set(entry["tags"])]
-    assert len(found) <= 1
-    return (
-        {
-            "type": found[0]["type"],
-            "quantity": 2 ** (32 - found[0]["cidr"]),
-            "metro": found[0]["metro"] and found[0]["metro"]["code"],
-            "details": found[0]["details"] or "",
-            "tags": sorted(found[0]["tags"]),
-        }
-        if found
-        else {}
-    )
+@of_one(is_tagged)
+def one_block(block: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": block["type"],
+        "quantity": 2 ** (32 - block["cidr"]),
+        "metro": block["metro"] and block["metro"]["code"],
+        "details": block["details"] or "",
+        "tags": sorted(block["tags"]),
+    }
 
 
 POOL = {
@@ -200,7 +182,6 @@ SCENARIOS = [
     Scenario(
         module="metal_cluster_lock",
         create={"name": "contract.metal.test", "metro": "da", **WAIT},
-        change=None,
         absent={"name": "contract.metal.test", "state": "released", **WAIT},
         never={"name": "never.metal.test", "state": "released"},
         listing="projects/{project}/virtual-networks",

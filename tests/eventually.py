@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import subprocess
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -27,3 +29,14 @@ def until(condition: Callable[[], Any], what: str = "", *, within: float = 60.0)
         assert time.monotonic() < ends, f"not within {within:g} s: {what}"
         time.sleep(0.05)
     return answer
+
+
+def until_listening(port: int, address: str, process: subprocess.Popen[Any]) -> None:
+    """Wait until a program accepts connections at a port. Fails when it ends before."""
+
+    def listens() -> bool:
+        assert process.poll() is None, f"{process.args!r} ended, and nobody listens at port {port}"
+        with socket.socket() as probe:
+            return probe.connect_ex((address, port)) == 0
+
+    until(listens, f"{address} listens at port {port}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from sandbox.testing.process import REPOSITORY
 from tests.awx.controller import TOKEN, Controller
 from tests.awx.objects import container_environment, inject, read_objects
 from tests.e2e.harness import RECAP
+from tests.role_play import played
 from tools import awx_surveys
 
 HOOK = "https://chat.example.com/hook?key=secret"
@@ -39,16 +38,9 @@ def controller() -> Iterator[Controller]:
 def play(controller: Controller, folder: Path, *arguments: str) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANSIBLE_", "CONTROLLER_", "TOWER_"))}
     environment |= {"ANSIBLE_CONFIG": str(REPOSITORY / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", **controller.environment}
-    command = [
-        str(Path(sys.executable).parent / "ansible-playbook"),
-        "-i",
-        os.devnull,
-        str(REPOSITORY / "playbooks" / "awx.yml"),
-        *arguments,
-    ]
-    done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert TOKEN not in done.stdout + done.stderr
-    return done.returncode, done.stdout + done.stderr
+    code, output = played(REPOSITORY / "playbooks" / "awx.yml", "-i", os.devnull, *arguments, environment=environment)
+    assert TOKEN not in output
+    return code, output
 
 
 def changed(output: str) -> int:

@@ -6,11 +6,9 @@ import contextlib
 import json
 import os
 import pwd
-import socket
 import ssl
 import subprocess
 import sys
-import time
 import urllib.parse
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -24,8 +22,9 @@ import pytest
 import yaml
 
 from tests import system_packages
+from tests.eventually import until_listening
 from tests.ports import free_port, free_ports
-from tests.role_play import constants
+from tests.role_play import constants, played
 from tests.ssh_keys import make_ssh_key
 from tests.unit.test_publish import write_certificate
 
@@ -43,21 +42,11 @@ STREAM = {
 }
 
 
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nobody listens at port {port}")
-
-
 @contextlib.contextmanager
 def started(*command: str, port: int, **options: Any) -> Iterator[None]:
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
     try:
-        wait_for(port, process)
+        until_listening(port, "127.0.0.1", process)
         yield
     finally:
         process.terminate()
@@ -114,23 +103,9 @@ class Method:
         (self.folder.parent / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False), encoding="utf-8")
         hosts = {"publisher": self.host} if self.host else {}
         (self.folder.parent / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}), encoding="utf-8")
-        done = subprocess.run(
-            [
-                Path(sys.executable).parent / "ansible-playbook",
-                "-i",
-                self.folder.parent / "inventory.yml",
-                self.folder.parent / "play.yml",
-                *arguments,
-            ],
-            env=os.environ
-            | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
-            | (environment or {}),
-            check=False,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
-        return done.returncode, done.stdout + done.stderr
+        own = {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "collections")}
+        given = {**os.environ, **own, **(environment or {})}
+        return played(self.folder.parent / "play.yml", "-i", self.folder.parent / "inventory.yml", *arguments, environment=given)
 
     @property
     def script_url(self) -> str:

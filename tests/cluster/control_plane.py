@@ -28,6 +28,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import pki
 from sandbox.openshift.binaries import Binaries
+from tests import kubeconfigs
+from tests.eventually import until
 
 ADDRESS = "127.64.250.1"
 KUBELETS_CLIENT = "system:kube-apiserver"
@@ -44,11 +46,7 @@ PODS = "/api/v1/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 START_LIMIT = 60.0
 LIFETIME = datetime.timedelta(days=1)
-CONTROLLERS = (
-    "certificatesigningrequest-signing-controller",
-    "certificatesigningrequest-approving-controller",
-    "disruption-controller",
-)
+CONTROLLERS = ("certificatesigningrequest-signing-controller", "certificatesigningrequest-approving-controller", "disruption-controller")
 AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 
 
@@ -109,19 +107,7 @@ class ControlPlane:
             "certificate-authority-data": text(ca or self._signer.certificate),
         }
         user = {"client-certificate-data": text(self.admin[0].read_bytes()), "client-key-data": text(self.admin[1].read_bytes())}
-        path.write_text(
-            yaml.safe_dump(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Config",
-                    "current-context": "admin",
-                    "clusters": [{"name": "demo", "cluster": cluster}],
-                    "users": [{"name": "admin", "user": user}],
-                    "contexts": [{"name": "admin", "context": {"cluster": "demo", "user": "admin"}}],
-                }
-            ),
-            encoding="utf-8",
-        )
+        kubeconfigs.write_kubeconfig(path, cluster, user)
         path.chmod(0o600)
         return path
 
@@ -277,13 +263,7 @@ class ControlPlane:
         """``ready`` None: nobody has heard from it for long. ``status``: what its kubelet reports besides."""
         is_ready = "Unknown" if ready is None else str(ready)
         since = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        condition = {
-            "type": "Ready",
-            "status": is_ready,
-            "reason": "test",
-            "message": "as the test wants it",
-            "lastTransitionTime": since,
-        }
+        condition = {"type": "Ready", "status": is_ready, "reason": "test", "message": "as the test wants it", "lastTransitionTime": since}
         node = self.call("GET", f"{NODES}/{name}").json()
         self.call("PUT", f"{NODES}/{name}/status", {**node, "status": {"conditions": [condition], **(status or {})}}).raise_for_status()
 
@@ -334,11 +314,7 @@ class ControlPlane:
         names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
         body = {"metadata": {"name": name}, "spec": {"group": group, "scope": "Cluster", "names": names, "versions": [version]}}
         self.call("POST", path, {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **body}).raise_for_status()
-        deadline = time.monotonic() + START_LIMIT
-        while self.call("GET", f"/apis/{group}/v1/{plural}").status_code != 200:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{name} is not served")
-            time.sleep(0.05)
+        until(lambda: self.call("GET", f"/apis/{group}/v1/{plural}").status_code == 200, f"{name} is served")
 
     def create_object(self, path: str, body: Mapping[str, Any]) -> None:
         """Create an object of the collection ``path`` until the next ``clear``."""
@@ -370,11 +346,8 @@ class ControlPlane:
         selector = {"matchExpressions": [{"key": "app", "operator": "In", "values": list(apps or (name,))}]}
         body = {"metadata": {"name": name}, "spec": {"minAvailable": least, "selector": selector}}
         self.call("POST", BUDGETS, body).raise_for_status()
-        deadline = time.monotonic() + START_LIMIT
-        while "currentHealthy" not in (status := self.call("GET", f"{BUDGETS}/{name}").json().get("status", {})):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"no status of the budget {name}: {status}")
-            time.sleep(0.05)
+        path = f"{BUDGETS}/{name}"
+        until(lambda: "currentHealthy" in self.call("GET", path).json().get("status", {}), f"the budget {name} has its status")
 
     def watch(self, path: str) -> Iterator[dict[str, Any]]:
         """Objects of a list as they come and change, from now on."""
@@ -397,11 +370,7 @@ class ControlPlane:
 
     def until_watched(self, agent: str, since: int) -> None:
         """Wait until a client with this user agent watches."""
-        deadline = time.monotonic() + START_LIMIT
-        while not any(event["verb"] == "watch" and event["userAgent"] == agent for event in self.audit(since)):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{agent} watches nothing")
-            time.sleep(0.1)
+        until(lambda: any(event["verb"] == "watch" and event["userAgent"] == agent for event in self.audit(since)), f"{agent} watches")
 
     def requests(self) -> dict[str, dict[str, Any]]:
         return {item["metadata"]["name"]: item for item in self.call("GET", REQUESTS).json()["items"]}

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -23,6 +22,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kuber
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
+from tests.eventually import until_listening
 from tests.unit.plugins.module_utils.csr_cases import client, made
 
 NAMESPACE = "/api/v1/namespaces/kube-system/configmaps"
@@ -77,11 +77,7 @@ def load_balancer(folder: Path, port: int, *backends: str) -> Iterator[None]:
     assert program is not None
     process = subprocess.Popen([program, "-db", "-f", str(folder / "haproxy.cfg")])
     try:
-        deadline = time.monotonic() + 30
-        with socket.socket() as connection:
-            while connection.connect_ex((BALANCED, port)) != 0:
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+        until_listening(port, BALANCED, process)
         yield
     finally:
         process.terminate()

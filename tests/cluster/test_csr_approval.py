@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,26 +13,13 @@ import httpx
 import pytest
 import yaml
 
-from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import (
-    ClusterConflictError,
-    ClusterUnreachableError,
-)
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import ClusterConflictError, ClusterUnreachableError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.clients.cluster import ClusterClient
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.csr import Past
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.joining.history import to_text
 from tests.cluster.conftest import ROOT, Play
-from tests.cluster.control_plane import (
-    ADDRESS,
-    CONFIG_MAPS,
-    HISTORY,
-    NODES,
-    REQUESTS,
-    SERVER_NAME,
-    START_LIMIT,
-    ControlPlane,
-    delays,
-    environment,
-)
+from tests.cluster.control_plane import ADDRESS, CONFIG_MAPS, HISTORY, NODES, REQUESTS, SERVER_NAME, ControlPlane, delays, environment
+from tests.eventually import until
 from tests.role_play import played
 from tests.unit.plugins.module_utils import csr_cases as cases
 from tests.unit.plugins.module_utils.csr_cases import CASES, OTHER, WORKER, client, dns, ips, key, made, serving
@@ -45,14 +31,6 @@ def options(cluster: ControlPlane, age: timedelta = timedelta(minutes=20), /, *,
     machines = [{"name": name, "addresses": given, "created_at": created} for name, given in list(cases.MACHINES.items())[:of]]
     given = {"kubeconfig": str(cluster.kubeconfig), "api_addresses": [ADDRESS], "machines": machines, "wait": False, "pending_limit": 1000}
     return {**given, **changes}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that comes by itself."""
-    deadline = time.monotonic() + START_LIMIT
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come"
-        time.sleep(0.05)
 
 
 Scene = tuple[bool, bool, str]
@@ -135,20 +113,15 @@ def test_one_valid_csr_among_others_is_approved_and_signed_once(cluster: Control
 
 
 def test_a_watch_approves_the_csrs_of_a_joining_machine(cluster: ControlPlane, start: Callable[..., Callable[[], dict[str, Any]]]) -> None:
-    only = options(cluster, wait=True, wait_timeout=120, wait_interval=5)
-    only["machines"] = only["machines"][:1]
     seen = cluster.audited_until()
-    ended = start("csr_approval", **only)
+    ended = start("csr_approval", **options(cluster, of=1, wait=True, wait_timeout=120, wait_interval=5))
     cluster.until_watched("equinix_metal.openshift", seen)
     cluster.file("stranger", client(made("system:node:stranger"))["spec"]).raise_for_status()
     for name, spec, node in (("client", client()["spec"], None), ("serving", serving()["spec"], WORKER)):
         if node:
             cluster.register(WORKER, ready=False)
-        filed = time.monotonic()
         cluster.file(name, spec, node=node).raise_for_status()
-        while name not in cluster.approved():
-            assert time.monotonic() - filed < 30
-            time.sleep(0.02)
+        until(lambda name=name: name in cluster.approved(), within=30)  # type: ignore[misc]
     cluster.report(WORKER, ready=True)
     result = ended()
     assert not result["failed"], result["msg"]
@@ -270,8 +243,7 @@ def joins(cluster: ControlPlane, run: Play) -> dict[str, Any]:
     """The machine with the approved CSR registers the node and requests the serving certificate, which is valid."""
     cluster.register(WORKER)
     cluster.file("serving", serving()["spec"], node=WORKER).raise_for_status()
-    only = options(cluster, wait=True, wait_timeout=30, wait_interval=1)
-    return run("csr_approval", **{**only, "machines": only["machines"][:1]})
+    return run("csr_approval", **options(cluster, of=1, wait=True, wait_timeout=30, wait_interval=1))
 
 
 def test_a_rogue_csr_after_that_of_the_machine_is_an_alarm(cluster: ControlPlane, play: Play) -> None:
@@ -398,10 +370,7 @@ def test_a_wait_ends_when_the_cluster_is_deleted(
     kubeconfig.write_bytes(cluster.kubeconfig.read_bytes())
     cluster.file("good", client()["spec"]).raise_for_status()
     ended = start("csr_approval", **options(cluster, kubeconfig=str(kubeconfig), wait=True, wait_timeout=60, wait_interval=1))
-    filed = time.monotonic()
-    while "good" not in cluster.approved():
-        assert time.monotonic() - filed < 30
-        time.sleep(0.05)
+    until(lambda: "good" in cluster.approved(), within=30)
     kubeconfig.unlink()
     result = ended()
     assert "was deleted" in result["msg"]

@@ -9,8 +9,9 @@ import pytest
 
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import NODES, REQUESTS, ControlPlane
-from tests.cluster.test_csr_approval import labelled, options, until
+from tests.cluster.test_csr_approval import labelled, options
 from tests.contract.front import ClusterFront
+from tests.eventually import until
 from tests.unit.plugins.module_utils.csr_cases import OTHER, WORKER, client, dns, key, made, serving
 
 Start = Callable[..., Callable[[], dict[str, Any]]]
@@ -25,7 +26,7 @@ def front(cluster: ControlPlane) -> Iterator[ClusterFront]:
 
 
 def through(front: ClusterFront, cluster: ControlPlane, **changes: Any) -> dict[str, Any]:
-    return {**options(cluster, api_addresses=[front.address]), **changes}
+    return options(cluster, api_addresses=[front.address], **changes)
 
 
 WAITING: dict[str, Any] = {"wait": True, "wait_timeout": 60, "wait_interval": 1}
@@ -38,32 +39,34 @@ def register_and_ask(cluster: ControlPlane, name: str) -> None:
     cluster.file(f"serving-{name}", spec, node=name).raise_for_status()
 
 
+def joined(cluster: ControlPlane, ended: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of a module after the machine has joined, without which it does not end."""
+    register_and_ask(cluster, WORKER)
+    result = ended()
+    assert not result["failed"], result["msg"]
+    return result
+
+
 @pytest.mark.parametrize("code", [500, 403, 429, 410])
 def test_an_error_event_of_a_watch_is_followed_by_a_list(cluster: ControlPlane, front: ClusterFront, start: Start, code: int) -> None:
     for _watch in range(2):
         front.begin_watch_with({"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "etcdserver: leader changed"}})
-    given = through(front, cluster, **WAITING)
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, **WAITING))
     until(lambda: front.watches() > 0 and front.next_event() is None)
     cluster.file("good", client()["spec"]).raise_for_status()
     until(lambda: "good" in cluster.approved())
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    result = joined(cluster, ended)
     assert result["joined"] == [WORKER]
 
 
 def test_a_refused_watch_delays_no_approval(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     """The requests are listed instead. A kubelet that restarts, in the same second too, gets a certificate for its new key."""
     front.meet({"method": "GET", "path": "watch=true", **FORBIDDEN, "times": None})
-    given = through(front, cluster, second_key_after=0, **WAITING)
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, second_key_after=0, **WAITING))
     for name in ("first", "second"):
         cluster.file(name, client(made(signed_with=key(name)))["spec"]).raise_for_status()
         until(lambda name=name: name in cluster.approved())  # type: ignore[misc]
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    joined(cluster, ended)
 
 
 def test_labels_that_are_refused_are_sent_again_and_delay_no_other(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
@@ -88,13 +91,10 @@ def test_a_list_that_is_refused_for_some_time_is_retried(cluster: ControlPlane, 
     """While a cluster starts its roles are not there yet, and certificates are exchanged."""
     body = {"kind": "Status", "code": status, "message": "not now"}
     front.meet({"method": "GET", "path": "certificatesigningrequests$", "status": status, "body": body, "times": 3})
-    given = through(front, cluster, **WAITING)
     cluster.file("good", client()["spec"]).raise_for_status()
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, **WAITING))
     until(lambda: "good" in cluster.approved())
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    joined(cluster, ended)
 
 
 def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
@@ -109,9 +109,7 @@ def test_a_csr_that_cannot_be_approved_delays_no_other(cluster: ControlPlane, fr
     front.well()
     # It is tried again, now and then.
     until(lambda: "bad" in cluster.approved())
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    result = joined(cluster, ended)
     assert sorted(result["joined"]) == [WORKER, OTHER]
     assert result["output"].count(f"[WARNING]: could not approve bad of {WORKER}: Cannot decide on the certificate request bad") == 1
     assert "admission webhook says no" in result["output"]
@@ -124,12 +122,9 @@ def test_an_approval_without_effect_is_sent_again(cluster: ControlPlane, front: 
     body = {"kind": "CertificateSigningRequest", "metadata": {"name": "good"}, "status": {}}
     front.meet({"method": "PATCH", "path": "/good/approval$", "status": 200, "body": body, "times": 2})
     cluster.file("good", client()["spec"]).raise_for_status()
-    given = through(front, cluster, **WAITING)
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, **WAITING))
     until(lambda: "good" in cluster.approved())
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    result = joined(cluster, ended)
     assert result["approved"] == ["good", f"serving-{WORKER}"]
 
 
@@ -166,8 +161,7 @@ def test_denials_are_sent_after_approvals_and_retried(cluster: ControlPlane, fro
         cluster.file(f"stranger-{number}", client(made("system:node:stranger.demo.metal.test"))["spec"]).raise_for_status()
     cluster.file("good", client()["spec"]).raise_for_status()
     front.meet({"method": "PATCH", "path": "/stranger-0/approval$", **FORBIDDEN, "times": 1})
-    given = through(front, cluster, deny_refused=True, **WAITING)
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, deny_refused=True, **WAITING))
 
     def denied(name: str) -> bool:
         return any(condition["type"] == "Denied" for condition in cluster.requests()[name]["status"].get("conditions", []))
@@ -183,8 +177,7 @@ def test_denials_are_sent_after_approvals_and_retried(cluster: ControlPlane, fro
 
 def test_csrs_that_the_cluster_removed_stay_in_the_result(cluster: ControlPlane, start: Start) -> None:
     """It removes approved requests after an hour."""
-    given = options(cluster, progress_interval=300, **WAITING)
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **options(cluster, of=1, progress_interval=300, **WAITING))
     cluster.file("good", client()["spec"]).raise_for_status()
     until(lambda: "good" in cluster.approved())
     cluster.call("DELETE", f"{REQUESTS}/good").raise_for_status()
@@ -198,15 +191,12 @@ def test_csrs_that_the_cluster_removed_stay_in_the_result(cluster: ControlPlane,
 
 def test_a_silent_watch_is_replaced_after_its_timeout(cluster: ControlPlane, front: ClusterFront, start: Start) -> None:
     """Nothing comes through it any more and it stays open, as behind a proxy that forgot the connection: it was 247 s without approvals."""
-    given = through(front, cluster, watch_timeout=3, **{**WAITING, "wait_timeout": 110})
-    ended = start("csr_approval", **{**given, "machines": given["machines"][:1]})
+    ended = start("csr_approval", **through(front, cluster, of=1, watch_timeout=3, **{**WAITING, "wait_timeout": 110}))
     until(lambda: front.watches() > 0)
     assert front.silence_watches() == 1
     cluster.file("good", client()["spec"]).raise_for_status()
     until(lambda: "good" in cluster.approved())
-    register_and_ask(cluster, WORKER)
-    result = ended()
-    assert not result["failed"], result["msg"]
+    joined(cluster, ended)
 
 
 def test_names_of_csrs_cannot_forge_an_output_line(cluster: ControlPlane, play: Play) -> None:

@@ -14,6 +14,7 @@ from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kuber
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.nodes.node import CORDONED
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane
+from tests.eventually import until
 
 Start = Callable[..., Callable[[], dict[str, Any]]]
 ALL = {"delete_emptydir_data": True, "evict_unmanaged": True}
@@ -282,10 +283,7 @@ def test_a_killed_drain_is_resumed(cluster: ControlPlane, start: Start, run: Pla
     cluster.run_pod("cart", "a", spec={"terminationGracePeriodSeconds": 600})
     since = cluster.audited_until()
     start("node_drain", **options(cluster, "a", seconds=60))
-    deadline = time.monotonic() + 60
-    while not terminating(cluster, "a", "cart"):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: terminating(cluster, "a", "cart"))
     # The first run still waits; later and concurrent runs evict nothing again.
     late = run("node_drain", **options(cluster, "a", seconds=1, uncordon_on_failure=False))
     assert late["failed"]

@@ -17,6 +17,7 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call, run
 from tests.contract.scenario import TAGS, WAIT, machine
+from tests.eventually import until
 
 NAMES = [f"worker-{number}.contract.metal.test" for number in range(1, 6)]
 SET = {"ownership_tags": TAGS, "machines": [machine(number) for number in range(1, 6)], **WAIT}
@@ -234,10 +235,7 @@ def test_a_set_without_changes_deletes_the_lock_of_a_killed_set(service: Service
     service.slow(2, "POST", ORDERS)
     options = {**SET, "machines": [machine(1)], "metal_api_timeout": 4}
     kill_a_set(service, options, tmp_path)
-    deadline = time.monotonic() + 60
-    while not service.devices:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: service.devices)
     assert len(service.locks) == 1
     service.sandbox.forget()
     result = service.run("metal_device_set", {**options, "wait_timeout": 120})
@@ -256,10 +254,7 @@ def kill_a_set(service: Service, options: Mapping[str, Any], tmp_path: Any) -> N
     )
     try:
         fault = service.sandbox.call("GET", "faults")["faults"][0]["id"]
-        deadline = time.monotonic() + 60
-        while not next(each["hits"] for each in service.sandbox.call("GET", "faults")["faults"] if each["id"] == fault):
-            assert time.monotonic() < deadline, (tmp_path / "said").read_text()
-            time.sleep(0.02)
+        until(lambda: next(each["hits"] for each in service.sandbox.call("GET", "faults")["faults"] if each["id"] == fault))
     finally:
         child.kill()
         child.wait()

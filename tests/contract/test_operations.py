@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import MODULES, ROOT, Metal, call
 from tests.contract.scenario import TAGS, WAIT, machine
+from tests.eventually import until
 
 MINE = {"hostname": "worker-1.contract.metal.test", "ownership_tags": TAGS, **WAIT}
 WORD = {"operation_id": "window-7"}
@@ -117,7 +117,7 @@ def test_an_operation_whose_answer_is_pending_is_left_to_the_next_run(device: di
     assert "may still carry it out" in unsure["msg"]
     assert "Run again" in unsure["msg"]
     assert "ansible-operation-requested=reinstall:window-7:" in str(tags(metal.sandbox, device))
-    wait_until(lambda: asked(metal.sandbox, device, "reinstall") == 1)
+    until(lambda: asked(metal.sandbox, device, "reinstall") == 1)
     again = metal.run("metal_device", order)
     assert not again.get("failed"), again
     assert again["changed"]
@@ -147,9 +147,9 @@ def test_an_operation_of_a_killed_run_runs_exactly_once(moment: tuple[str, str],
     process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": order}))
     process.stdin.close()
     # The fault counts what it meets as it begins; the journal has what is over.
-    wait_until(lambda: metal.sandbox.call("GET", "faults")["faults"][0]["hits"] > number)
+    until(lambda: metal.sandbox.call("GET", "faults")["faults"][0]["hits"] > number)
     if when == "after":
-        wait_until(lambda: any(each["fault"] for each in metal.sandbox.journal()))
+        until(lambda: any(each["fault"] for each in metal.sandbox.journal()))
     process.kill()
     process.wait()
     metal.sandbox.call("DELETE", "faults")
@@ -162,13 +162,6 @@ def test_an_operation_of_a_killed_run_runs_exactly_once(moment: tuple[str, str],
     assert not metal.run("metal_device", order)["changed"]
     assert asked(metal.sandbox, device, operation) == 1
     assert sorted(tags(metal.sandbox, device)) == sorted([*TAGS, "kept", f"ansible-operation={operation}:window-7"])
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def test_reinstall_changes_attributes_before_it_installs(device: dict[str, Any], metal: Metal) -> None:

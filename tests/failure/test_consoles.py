@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from sandbox.testing.process import RunningSandbox
 from tests.contract.environment import call
+from tests.eventually import until
 from tests.failure.failing import NAME, FailingPlay, environment_of
 from tests.ssh_keys import make_ssh_key
 
@@ -40,10 +40,7 @@ def device(sandbox: RunningSandbox) -> Iterator[str]:
     project = sandbox.environment["METAL_PROJECT_ID"]
     made = call(sandbox, "POST", f"projects/{project}/devices", {**body, "tags": [f"openshift-cluster={NAME}", "openshift-role=worker"]})
     console = sandbox.directory / "machines" / made["id"] / "console.log"
-    deadline = time.monotonic() + 60
-    while not console.exists() or SECRET not in console.read_text(encoding="utf-8"):
-        assert time.monotonic() < deadline, "the script runs on the device"
-        time.sleep(0.05)
+    until(lambda: console.exists() and SECRET in console.read_text(encoding="utf-8"), "the script runs on the device")
     try:
         yield str(made["id"])
     finally:

@@ -9,7 +9,7 @@ import socketserver
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import dns.flags
@@ -21,6 +21,7 @@ import jinja2
 import pytest
 
 from sandbox.testing.process import REPOSITORY
+from tests.eventually import until
 from tests.load_balancer.namespaces import program
 
 pytestmark = pytest.mark.debian("haproxy")
@@ -106,13 +107,6 @@ class Balancer:
                 if address != "-" and not state & RESOLUTION_MAINTENANCE:
                     members.add(address)
         return found
-
-
-def until(condition: Callable[[], bool], what: str, within: float = 60) -> None:
-    latest = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < latest, what
-        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox.testing.process import REPOSITORY
+from tests.eventually import until
 from tests.load_balancer.namespaces import ELASTIC
+from tests.network.namespaces import Namespace, namespaces
 
 pytestmark = [
     pytest.mark.debian("iproute2", "curl", "jq"),
@@ -24,50 +24,30 @@ pytestmark = [
 SCRIPT = REPOSITORY / "roles/ignition/files/kube-vip.sh"
 
 
-def run(*command: str) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    latest = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < latest, what
-        time.sleep(0.1)
-
-
 class Node:
     """A node in a network namespace, whose gateway leads to another control plane node with the address."""
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self.folder, self.stack = folder, stack
-        self.here, self.other = (f"{name}{uuid.uuid4().hex[:8]}" for name in ("node", "other"))
-        for part in (self.here, self.other):
-            run("ip", "netns", "add", part)
-            stack.callback(run, "ip", "netns", "delete", part)
-            self.inside(part, "ip", "link", "set", "lo", "up")
-        self.inside(self.here, "ip", "link", "add", "bond0", "type", "veth", "peer", "name", "node", "netns", self.other)
-        for part, link, address in ((self.here, "bond0", "10.0.0.1/31"), (self.other, "node", "10.0.0.0/31")):
-            self.inside(part, "ip", "address", "add", address, "dev", link)
-            self.inside(part, "ip", "link", "set", link, "up")
-        self.inside(self.here, "ip", "route", "add", "default", "via", "10.0.0.0")
-        self.inside(self.other, "ip", "address", "add", f"{ELASTIC}/32", "dev", "lo")
+        self.here, self.other = stack.enter_context(namespaces("node", "other"))
+        self.here.run("ip", "address", "add", "10.0.0.1/31", "dev", "eth0")
+        self.here.run("ip", "route", "add", "default", "via", "10.0.0.0")
+        for address, device in (("10.0.0.0/31", "eth0"), (f"{ELASTIC}/32", "lo")):
+            self.other.run("ip", "address", "add", address, "dev", device)
         for part, port in ((self.here, "6443"), (self.here, "6080"), (self.other, "6443")):
-            (folder / part).mkdir(exist_ok=True)
-            (folder / part / "name").write_text(part, encoding="utf-8")
-            self.start(part, sys.executable, "-m", "http.server", "--directory", str(folder / part), port)
+            (folder / part.name).mkdir(exist_ok=True)
+            (folder / part.name / "name").write_text(part.name, encoding="utf-8")
+            self.start(part, sys.executable, "-m", "http.server", "--directory", str(folder / part.name), port)
         self.start(self.here, "env", f"API_ADDRESS={ELASTIC}", "bash", str(SCRIPT), "follow-api")
 
-    def inside(self, part: str, *command: str) -> str:
-        return run("ip", "netns", "exec", part, *command)
-
-    def start(self, part: str, *command: str) -> None:
-        process = subprocess.Popen(["ip", "netns", "exec", part, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def start(self, part: Namespace, *command: str) -> None:
+        process = subprocess.Popen(["ip", "netns", "exec", part.name, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.stack.callback(process.wait)
         self.stack.callback(process.kill)
 
     def be_ready(self, *, ready: bool) -> None:
         """Set the readiness of the node's own API server, whose connections stay open."""
-        path = self.folder / self.here / "readyz"
+        path = self.folder / self.here.name / "readyz"
         if ready:
             path.write_text("ok", encoding="utf-8")
         else:
@@ -75,7 +55,7 @@ class Node:
 
     def reaches(self) -> str:
         """Return which node's API server answers at the address; empty without an answer."""
-        command = ["ip", "netns", "exec", self.here, "curl", "--silent", "--fail", "--max-time", "2", f"http://{ELASTIC}:6443/name"]
+        command = ["ip", "netns", "exec", self.here.name, "curl", "--silent", "--fail", "--max-time", "2", f"http://{ELASTIC}:6443/name"]
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 
 
@@ -86,22 +66,22 @@ def node(tmp_path: Path) -> Iterator[Node]:
 
 
 def test_a_node_reaches_another_api_server_while_its_own_is_not_ready(node: Node) -> None:
-    until(lambda: node.reaches() == node.other, "the other API server, before its own is ready")
+    until(lambda: node.reaches() == node.other.name, "the other API server, before its own is ready")
     node.be_ready(ready=True)
-    until(lambda: node.reaches() == node.here, "its own API server")
+    until(lambda: node.reaches() == node.here.name, "its own API server")
     # As at a rollout: not ready, and still listening.
     node.be_ready(ready=False)
-    until(lambda: node.reaches() == node.other, "the other API server during a rollout")
-    assert ELASTIC not in node.inside(node.here, "ip", "address", "show", "dev", "lo")
+    until(lambda: node.reaches() == node.other.name, "the other API server during a rollout")
+    assert ELASTIC not in node.here.run("ip", "address", "show", "dev", "lo")
     node.be_ready(ready=True)
-    until(lambda: node.reaches() == node.here, "its own API server after the rollout")
+    until(lambda: node.reaches() == node.here.name, "its own API server after the rollout")
 
 
 def test_an_open_connection_ends_with_the_address(node: Node) -> None:
     node.be_ready(ready=True)
-    until(lambda: node.reaches() == node.here, "its own API server")
+    until(lambda: node.reaches() == node.here.name, "its own API server")
     hold = f"import socket; s = socket.create_connection(('{ELASTIC}', 6443)); print('open', flush=True); s.settimeout(40); s.recv(1)"
-    command = ["ip", "netns", "exec", node.here, sys.executable, "-c", hold]
+    command = ["ip", "netns", "exec", node.here.name, sys.executable, "-c", hold]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
         assert client.stdout is not None
         assert client.stdout.readline() == "open\n"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.role_play import played
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "equinix_metal.openshift.csr_approval"
@@ -60,14 +61,9 @@ def play(folder: Path, tasks: list[dict[str, Any]], variables: dict[str, Any], a
     }
     (folder / "play.yml").write_text(json.dumps([content]), encoding="utf-8")
     given = {"ansible_python_interpreter": sys.executable, "openshift_directory": str(folder), **variables}
-    done = subprocess.run(
-        ["ansible-playbook", "-i", "localhost,", str(folder / "play.yml"), "-e", json.dumps(given)],
-        env=os.environ | {"ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "SSH_AUTH_SOCK": agent},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout
+    environment = {**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "SSH_AUTH_SOCK": agent}
+    code, output = played(folder / "play.yml", "-i", "localhost,", "-e", json.dumps(given), environment=environment)
+    assert code == 0, output
 
 
 def gathering_tasks() -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.certificates import self_signed
+from tests.eventually import until, until_listening
 from tests.ports import free_ports
 
 PROGRAM = Path(__file__).resolve().parents[2] / "roles" / "boot_files" / "files" / "publish.py"
@@ -65,13 +65,7 @@ class Published:
         return answer.status, answer.read()
 
     def wait(self, port: int) -> None:
-        end = time.monotonic() + 10
-        while time.monotonic() < end and self.process.poll() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex((self.address, port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise AssertionError(f"nobody listens at port {port}")
+        until_listening(port, self.address, self.process)
 
 
 @pytest.fixture
@@ -98,14 +92,11 @@ def published(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Publis
 
 def test_a_server_that_was_killed_is_started_again(published: Published) -> None:
     """By the kernel, when memory is short: machines that boot meanwhile would hang, and no further run could help them."""
+    children = Path(f"/proc/{published.process.pid}/task/{published.process.pid}/children")
     for _time in range(2):
-        children = Path(f"/proc/{published.process.pid}/task/{published.process.pid}/children")
         (child,) = children.read_text(encoding="ascii").split()
         os.kill(int(child), signal.SIGKILL)
-        end = time.monotonic() + 10
-        while children.read_text(encoding="ascii").split() in ([], [child]):
-            assert time.monotonic() < end, "it was not started again"
-            time.sleep(0.05)
+        until(lambda child=child: children.read_text(encoding="ascii").split() not in ([], [child]), "it is started again")  # type: ignore[misc]
         published.wait(published.http_port)
         assert published.get("/x86_64.ipxe") == (200, b"#!ipxe\n")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from metal_api.ironic.embedded import USER, Access
+from tests.eventually import until
 from tests.metal_api.ironic.firmware import Firmware
 from tests.metal_api.ironic.server import ROOT, Server, rack_file
 from tests.system_packages import BOOT_ISO
@@ -49,10 +49,7 @@ def kill_with_an_empty_database(server: Server) -> None:
     """Start the server, and kill it when the database of its Ironic is complete, before Ironic runs."""
     complete = server.state / "ironic" / "database-is-complete"
     server.process = subprocess.Popen(server.command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while not complete.exists() or complete.read_text(encoding="ascii") == "of another version":
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: complete.exists() and complete.read_text(encoding="ascii") != "of another version", within=120)
     server.kill()
 
 

@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from metal_api.network.dnsmasq import Host
+from tests.eventually import until
 from tests.network.namespaces import Namespace, namespaces
 
 SEARCHED = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -100,13 +100,10 @@ def leased(server: Namespace, mac: str, folder: Path) -> str:
     argv = ["ip", "netns", "exec", server.name, *client, "eth0"]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}) as process:
         try:
-            deadline = time.monotonic() + 30
-            while not (text := leases.read_text(encoding="utf-8") if leases.exists() else "").rstrip().endswith("}"):
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            until(lambda: leases.exists() and leases.read_text(encoding="utf-8").rstrip().endswith("}"), "a lease")
         finally:
             process.terminate()
-    return text
+    return leases.read_text(encoding="utf-8")
 
 
 @with_root
@@ -162,9 +159,7 @@ class TestLeases:
             assert offer(server, U2) is None
             # Another server is enrolled, and this one is removed, without a restart.
             assert serving.serve(f"{U2},10.20.0.51,r1-u2") == first
-            deadline = time.monotonic() + 10
-            while offer(server, U1, wait=1) is not None:
-                assert time.monotonic() < deadline
+            until(lambda: offer(server, U1, wait=1) is None, "the server that was removed gets no offer")
             answer = offer(server, U2)
             assert answer is not None
             assert answer[1] == "10.20.0.51"
@@ -219,9 +214,7 @@ class TestLeases:
         argv = ["ip", "netns", "exec", server.name, *other]
         with subprocess.Popen(argv, stderr=subprocess.DEVNULL, env={**os.environ, "PATH": SEARCHED}) as process:
             try:
-                deadline = time.monotonic() + 20
-                while offer(api, U2, wait=1) is None:
-                    assert time.monotonic() < deadline
+                until(lambda: offer(api, U2, wait=1), "an offer of the other DHCP server")
                 with dhcp(api, tmp_path) as serving:
                     assert serving.serve(HOST) == (
                         "interface eth0 of metro lab has a DHCP server already, 10.20.0.200: stop it, or remove dhcp_interface and "

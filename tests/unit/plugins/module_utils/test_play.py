@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base import play as play_module
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.play import Process, find_play, process
-
-
-def until(look: Callable[[], Any], within: float = 60.0) -> Any:
-    deadline = time.monotonic() + within
-    while not (found := look()):
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
-    return found
+from tests.eventually import until
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions im
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions import stages as stages_file
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.progress import ProgressAction
 from sandbox.testing.process import REPOSITORY
+from tests.eventually import until
 
 DONE = MappingProxyType({"changed": False, "devices": []})
 
@@ -67,10 +67,7 @@ class Screen:
             self.out += f"{text}\n"
 
     def until(self, text: str) -> None:
-        deadline = time.monotonic() + 60
-        while text not in self.out + self.err:
-            assert time.monotonic() < deadline, f"{text!r} is not displayed while the module runs:\n{self.out}{self.err}"
-            time.sleep(0.01)
+        until(lambda: text in self.out + self.err, f"{text!r} is displayed while the module runs")
 
 
 @pytest.fixture
@@ -265,7 +262,4 @@ def test_a_module_that_waits_ends_with_its_killed_play(kill: Callable[[int, int]
         assert len(left) > 1
         kill(run.pid, signal.SIGKILL)
         run.wait()
-        deadline = time.monotonic() + 30
-        while running := [pid for pid in left if is_running(pid)]:
-            assert time.monotonic() < deadline, running
-            time.sleep(0.1)
+        until(lambda: not any(map(is_running, left)), f"the processes {left} end")

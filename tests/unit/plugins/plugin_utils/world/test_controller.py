@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world import controller, mirror
+from tests.eventually import until_listening
 
 SERVER = Path(__file__).resolve().parents[5] / "roles" / "boot_files" / "files" / "publish.py"
 IDENTITY = "5c5ae3a1-ours"
@@ -41,13 +41,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, in
         port = int(free.getsockname()[1])
     folder = settings_of(tmp_path_factory.mktemp("ours") / "cluster", port, IDENTITY)
     process = subprocess.Popen([sys.executable, str(SERVER), str(folder / "publish")], stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except OSError:
-            time.sleep(0.02)
+    until_listening(port, "127.0.0.1", process)
     yield folder, port
     process.terminate()
     process.wait()

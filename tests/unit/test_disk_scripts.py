@@ -194,6 +194,7 @@ RULES: list[tuple[str, dict[str, Any], str | None]] = [
     ("/dev/sdb", {}, "sdb"),
     ("/dev/disk/by-id/usb-AMI_Virtual_HDisk", {}, "sdf"),
     ("/dev/sdz", {}, None),
+    ("smallest", {"deviceName": "/dev/nvme0n1"}, "nvme0n1"),
     ("smallest", {"deviceName": "/dev/sdz"}, None),
     ("smallest", {"hctl": "1:0:0:0"}, "sdb"),
     ("smallest", {"model": "PM9A3"}, "nvme1n1"),

@@ -17,10 +17,7 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from tests.network.namespaces import Namespace, namespaces
 from tests.role_play import played
 
-pytestmark = [
-    pytest.mark.debian("nftables"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root"),
-]
+pytestmark = [pytest.mark.debian("nftables"), pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces with names need root")]
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 RECORD = "nodes.demo.metal.test"
 MACHINE_CONFIG, KUBELET, API, GENEVE = 22623, 10250, 6443, 6081

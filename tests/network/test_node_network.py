@@ -14,10 +14,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
-    node_network,
-    with_bootstrap_network,
-)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import node_network, with_bootstrap_network
 from tests.metal_api.conftest import Sandbox, sandbox_in
 
 pytestmark = pytest.mark.debian("network-manager", "jq", "curl")

@@ -17,20 +17,14 @@ import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import final_config
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import cluster_manifests
-from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import (
-    NODE_ADDRESS,
-    with_bootstrap_network,
-)
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import NODE_ADDRESS, with_bootstrap_network
 from sandbox.containers.operator_units import NMSTATE, OF_ALL_RELEASES, SYSTEM, links_of, text_of
 
 pytestmark = pytest.mark.debian("systemd")
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 Units = dict[str, str]
 
-NODES = {
-    "4.16, before March 2025": SYSTEM + OF_ALL_RELEASES,
-    "4.16 and newer": SYSTEM + OF_ALL_RELEASES + NMSTATE,
-}
+NODES = {"4.16, before March 2025": SYSTEM + OF_ALL_RELEASES, "4.16 and newer": SYSTEM + OF_ALL_RELEASES + NMSTATE}
 
 # openshift/installer, data/data/bootstrap: before 4.19 the boot image has all programs, since then they come with the node image.
 BOOTSTRAP = {

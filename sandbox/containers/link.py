@@ -136,15 +136,20 @@ class Link:
             raise OSError(errno.ENETDOWN, os.strerror(errno.ENETDOWN)) from error
 
     def _command(self) -> list[str]:
-        return [
-            shutil.which("dnsmasq", path=SEARCHED) or "dnsmasq",
-            *_DNSMASQ,
-            f"--interface={self.name}",
-            f"--dhcp-range={self.address},{self.address},255.255.255.254,infinite",
-            f"--dhcp-host={self._mac},{self.address},{self._hardware.hostname},infinite",
-            f"--dhcp-option=option:router,{self.gateway}",
-            f"--dhcp-option=option:dns-server,{self.name_server}",
-        ]
+        return dhcp_command(self.name, self._hardware, self.gateway, self.name_server)
+
+
+def dhcp_command(interface: str, hardware: Hardware, gateway: str, name_server: str) -> list[str]:
+    """Return the command of a DHCP server for one machine, on the interface that is its router."""
+    return [
+        shutil.which("dnsmasq", path=SEARCHED) or "dnsmasq",
+        *_DNSMASQ,
+        f"--interface={interface}",
+        f"--dhcp-range={hardware.address},{hardware.address},255.255.255.254,infinite",
+        f"--dhcp-host={hardware.macs[0]},{hardware.address},{hardware.hostname},infinite",
+        f"--dhcp-option=option:router,{gateway}",
+        f"--dhcp-option=option:dns-server,{name_server}",
+    ]
 
 
 def _enter(namespace: Path) -> None:

@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -90,7 +91,7 @@ _REQUIRED: Final = {
     "dnsmasq": "dnsmasq-base",
     "unshare": "util-linux",
 }
-_WAITING: Final = "Another process is making the tree of containers; waiting for it."
+SOURCES: Final = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())])
 
 
 @dataclass(frozen=True)
@@ -108,40 +109,50 @@ def ensure_programs(console: Console) -> Programs:
         raise StartError("--machines container needs root: containers mount file systems and have network cards")
     namespace.require("container", _REQUIRED)
     try:
-        return Programs(_ensure_tree(console), ensure_kubelet(console), ensure_binaries(console).etcd.parent)
+        return Programs(TREE.ensure(console), ensure_kubelet(console), ensure_binaries(console).etcd.parent)
     except (BuildError, BinariesError) as error:
         raise StartError(f"--machines container: {error}") from None
 
 
-def _ensure_tree(console: Console) -> Path:
-    sources = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())])
-    tree = cache_root() / f"container-tree-{inputs_hash(sources, PACKAGES)}"
-    if tree.is_dir():
-        return tree
-    with locked(tree.with_suffix(".lock"), console, _WAITING):
-        if not tree.is_dir():
-            console.print("Making the tree of containers from Debian packages: about a minute, once for each version of it.")
-            with tempfile.TemporaryDirectory(prefix="building-", dir=tree.parent) as temporary:
-                # Its apt is another user.
-                Path(temporary).chmod(0o755)
-                made = Path(temporary) / "tree"
-                command = [
-                    "mmdebstrap",
-                    "--quiet",
-                    "--variant=minbase",
-                    f"--include={','.join(PACKAGES)}",
-                    SUITE,
-                    str(made),
-                    *debian_mirrors(),
-                ]
-                run_step(console, "making a Debian tree with mmdebstrap", command, folder=Path(temporary))
-                finish(made)
-                made.rename(tree)
-    return tree
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a folder of the cache from a Debian tree of ``packages``; once for each content of these and of ``sources``.
+
+    ``title``: what it is, for the progress. ``complete``: returns the folder that is kept of the tree.
+    """
+
+    name: str
+    title: str
+    packages: Sequence[str]
+    sources: Sequence[Path]
+    complete: Callable[[Path], Path]
+
+    def ensure(self, console: Console) -> Path:
+        """Return the folder, made first if the cache lacks it. Raises :class:`BuildError`."""
+        folder = cache_root() / f"{self.name}-{inputs_hash(self.sources, self.packages)}"
+        if folder.is_dir():
+            return folder
+        with locked(folder.with_suffix(".lock"), console, f"Another process is making {self.title}; waiting for it."):
+            if not folder.is_dir():
+                console.print(f"Making {self.title} from Debian packages: about a minute, once for each version of it.")
+                with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
+                    # Its apt is another user.
+                    Path(temporary).chmod(0o755)
+                    self.complete(self._make(Path(temporary), console)).rename(folder)
+        return folder
+
+    def _make(self, folder: Path, console: Console) -> Path:
+        made = folder / "tree"
+        packages = f"--include={','.join(self.packages)}"
+        command = ["mmdebstrap", "--quiet", "--variant=minbase", packages, SUITE, str(made), *debian_mirrors()]
+        # A kernel in it needs no initramfs.
+        environment = {**os.environ, "INITRD": "No"}
+        run_step(console, f"making {self.title} with mmdebstrap", command, folder=folder, environment=environment)
+        return made
 
 
-def finish(tree: Path) -> None:
-    """Make a Debian tree a system of the kind that RHEL CoreOS is, which has not booted yet."""
+def finish(tree: Path) -> Path:
+    """Make a Debian tree a system of the kind that RHEL CoreOS is, which has not booted yet, and return it."""
     shutil.move(tree / _ENGINE, tree / "usr/libexec/ignition")
     for pattern in _NOT_ON_COREOS:
         for path in tree.glob(pattern):
@@ -169,3 +180,7 @@ def finish(tree: Path) -> None:
         (tree / f"etc/systemd/system/{name}.service").symlink_to("/dev/null")
     operator_units.write(tree)
     tree.chmod(0o755)
+    return tree
+
+
+TREE: Final = Recipe("container-tree", "the tree of containers", PACKAGES, SOURCES, finish)

@@ -38,7 +38,7 @@ class Qmp:
         threading.Thread(target=self._report, daemon=True).start()
         self.command("qmp_capabilities")
 
-    def command(self, name: str, **arguments: Any) -> Any:
+    def command(self, name: str, /, **arguments: Any) -> Any:
         """Return what QEMU answers to a command. Raises :class:`QmpError`."""
         request = {"execute": name, "arguments": arguments}
         with self._one_at_a_time:

@@ -41,10 +41,10 @@ _OWN_FOLDERS: Final = ("/run/netns", "/run/systemd/nspawn")
 """Folders of containers that are in memory and the namespace's own: nothing is left in those of the computer."""
 
 
-def require(kind: str, programs: Mapping[str, str]) -> None:
-    """Raise :class:`StartError` with the Debian packages of the programs that are missing. ``programs``: packages by program."""
+def require(what: str, programs: Mapping[str, str]) -> None:
+    """Raise :class:`StartError` with the Debian packages that ``what`` lacks. ``programs``: packages by program."""
     if missing := [package for program, package in programs.items() if shutil.which(program, path=SEARCHED) is None]:
-        raise StartError(f"--machines {kind} needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
+        raise StartError(f"{what} needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
 
 
 def enter(module: str, arguments: list[str], *, as_root: bool) -> None:

@@ -83,7 +83,7 @@ class Programs:
 
 def ensure_programs(console: Console) -> Programs:
     """Build or install what the cache lacks; outside of the namespace, which has no network. Raises :class:`StartError`."""
-    require("qemu", _PACKAGES)
+    require("--machines qemu", _PACKAGES)
     try:
         check_packages()
         return Programs(ensure_image(console), ensure_emulator(console), ensure_ironic(console))

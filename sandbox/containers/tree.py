@@ -107,7 +107,7 @@ def ensure_programs(console: Console) -> Programs:
     """Make what the cache lacks. Raises :class:`StartError` with what this computer lacks."""
     if os.geteuid() != 0:
         raise StartError("--machines container needs root: containers mount file systems and have network cards")
-    namespace.require("container", _REQUIRED)
+    namespace.require("--machines container", _REQUIRED)
     try:
         return Programs(TREE.ensure(console), ensure_kubelet(console), ensure_binaries(console).etcd.parent)
     except (BuildError, BinariesError) as error:

@@ -272,7 +272,7 @@ def test_a_node_registers_with_its_labels_and_taints(user: User) -> None:
     node = user.kube(f"/api/v1/nodes/worker-1.{NAME}")
     assert node["metadata"]["labels"].items() >= OWN_SETTINGS["openshift_node_labels"].items()
     assert OWN_SETTINGS["openshift_node_taints"][0] in node["spec"]["taints"]
-    flags = Machine(user, "worker-1").inside("/usr/bin/ps", "-eo", "args").stdout
+    flags = Machine(user, "worker-1").inside("/usr/bin/ps", "-ww", "-eo", "args").stdout
     assert re.search(r"--node-labels=\S*example\.com/zone=a", flags)
     assert "--register-with-taints=own=:PreferNoSchedule" in flags
 
@@ -352,7 +352,7 @@ def test_replace_a_control_plane_machine(user: User) -> None:
 
 def test_a_worker_is_replaced(user: User) -> None:
     replaced = Machine(user, "worker-1").id
-    user.play("replace.yml", "-e", "openshift_replace=worker-1").ended_well()
+    user.play("replace.yml", "-e", "openshift_replace=worker-1", "-e", "openshift_least_workers=1").ended_well()
     assert Machine(user, "worker-1").id != replaced
     assert user.nodes() == NODES
     user.play("install.yml").changed_nothing()

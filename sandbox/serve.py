@@ -178,7 +178,7 @@ class Identity:
         self._machines = options.machines.name
         if (machines := kept.get("machines", self._machines)) != self._machines:
             raise StartError(
-                f"the sandbox in {state} was made with --machines {machines}: give it again, or begin anew with another --state"
+                f"the sandbox in {state} was made with --machines {machines}: start it with that, or begin anew with another --state"
             )
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
         if options.machines.in_namespace:
@@ -301,7 +301,7 @@ class Sandbox(Runnable):
         clock = Clock(self._options.speed)
         names = await self._start_dns()
         qemu_programs, firmware = self._programs.qemu, self._options.machines.firmware
-        container_programs, pools = self._programs.containers, self._options.machines.containers
+        container_programs, kinds = self._programs.containers, self._options.machines
         servers = QemuMachines(state, identity.url("boot"), qemu_programs, firmware) if qemu_programs is not None else None
         artefact = servers.artefact if servers is not None else None
         mirror = await asyncio.to_thread(create_mirror_app, state, sys.executable, identity.url("main"), artefact)
@@ -310,7 +310,7 @@ class Sandbox(Runnable):
             clock,
             self._programs.control_plane,
             mirror_url=f"{identity.url('main')}/pub/openshift-v4",
-            make=StaticPodCluster if self._options.machines.has_container("master") else OneControlPlaneCluster,
+            make=StaticPodCluster if kinds.has_container("master") else OneControlPlaneCluster,
         )
         self._ends("clusters", clusters.close)
         program = self._programs.kubelet
@@ -335,7 +335,7 @@ class Sandbox(Runnable):
             outside=outside,
             announcements=announcements,
             attachment=self._attachment_of,
-            installed=InstalledSystem if container_programs is None else containers.Containers(container_programs, pools or frozenset()),
+            installed=InstalledSystem if container_programs is None else containers.Containers(container_programs, kinds.has_container),
             silence=no_silence if container_programs is None else containers.silence,
         )
         machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)

@@ -10,7 +10,7 @@ import base64
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -27,17 +27,17 @@ _POOL: Final = re.compile(r"/config/([a-z0-9][a-z0-9-]*)$")
 
 
 class Containers:
-    """Makes installed systems: those of nodes of these machine config pools (empty: of all) are containers, all others are simulated."""
+    """Makes installed systems: containers for nodes of the machine config pools that ``is_container`` names, simulated ones for others."""
 
-    def __init__(self, programs: Programs, pools: frozenset[str] = frozenset()) -> None:
+    def __init__(self, programs: Programs, is_container: Callable[[str], bool]) -> None:
         self._programs = programs
-        self._pools = pools
+        self._is_container = is_container
 
     def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem:
         pool = pool_of(content["ignition"])
         if not pool:
             host.remark("this system is simulated, and no container: the config on its disk refers to no machine config pool")
-        if not pool or (self._pools and pool not in self._pools):
+        if not pool or not self._is_container(pool):
             return InstalledSystem(host, drive, content, factory)
         return ContainerSystem(host, drive, content, factory, programs=self._programs)
 

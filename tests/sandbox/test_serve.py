@@ -181,7 +181,7 @@ def test_a_folder_keeps_its_kind_of_machines(tmp_path: Path) -> None:
     (tmp_path / "sandbox.json").write_text('{"machines": "container"}')
     other = start("serve", "--state", str(tmp_path), "--listen", "127.0.0.1:0")
     assert (other.returncode, other.stdout) == (1, "")
-    assert "was made with --machines container: give it again" in other.stderr
+    assert "was made with --machines container: start it with that" in other.stderr
 
 
 def test_each_sandbox_has_a_token_and_a_project_of_its_own(sandbox: RunningSandbox, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ func startRuntime(endpoint string) error {
 		{Type: runtimeapi.RuntimeReady, Status: true},
 		{Type: runtimeapi.NetworkReady, Status: true},
 	}}
-	// The eviction manager asks how full the images' file system is, and complains every 10 seconds when it is not told.
+	// The eviction manager asks how full the images' file system is, and complains every 10 seconds when nothing says so.
 	images := []*runtimeapi.FilesystemUsage{{
 		FsId:       &runtimeapi.FilesystemIdentifier{Mountpoint: "/"},
 		UsedBytes:  &runtimeapi.UInt64Value{Value: 1 << 30},

@@ -3,8 +3,8 @@
 ``matrix.toml`` lists the versions. Each has a virtual environment of its own in ``.build/matrix``, with everything but ansible-core as
 constraints.txt pins it; the version of this environment is tested in this one.
 
-In full: ansible-test sanity, the unit tests and the contract tests with every version, or with those that are named (``2.17``). In short:
-the unit tests of what Ansible loads and a sample of the contract tests with the oldest and the newest version.
+In full, with every version or with those that are named (``2.17``): ansible-test sanity of what is shipped, the unit tests and the contract
+tests. In short: the unit tests of what Ansible loads and a sample of the contract tests with the oldest and the newest version.
 
 A version whose Python is not on this computer (on PATH or in pyenv) is not tested, and a line says so; with CI=true that is a failure.
 """
@@ -40,7 +40,12 @@ LOADED = tuple(
 )
 """Unit tests of what Ansible loads and of what uses its classes; the rest depends on Python alone."""
 SHORT = (*LOADED, "tests/contract/test_contracts.py", "-k", f"plugins or {' or '.join(SAMPLE)}")
-TEST_REQUIREMENTS = ("ansible-builder", "octodns", "octodns-cloudflare", "pytest", "pytest-asyncio", "pytest-xdist", "codespell")
+SHIPPED = ("changelogs/", "meta/", "playbooks/", "plugins/", "roles/")
+"""What users have of the collection: `make test` has ansible-test sanity of the whole checkout, with the version of this environment."""
+TEST_REQUIREMENTS = (
+    *("ansible-builder", "build", "flit-core", "octodns", "octodns-cloudflare", "pytest", "pytest-asyncio", "pytest-xdist", "codespell"),
+    *("tree-sitter", "tree-sitter-bash"),
+)
 """What the tests need beside requirements/sandbox.txt, at the versions of constraints.txt."""
 
 
@@ -142,7 +147,7 @@ def run(version: Version, python: Path, arguments: Sequence[str], *, short: bool
     # Modules as users run them: see tests/connection/local.py.
     environment = {**os.environ, "TESTS_CONNECTION": "", "VIRTUAL_ENV": str(python.parents[1])}
     environment["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-    commands = {} if short else {"sanity": ["-m", "tools.sanity"]}
+    commands = {} if short else {"sanity": ["-m", "tools.sanity", *SHIPPED]}
     commands["tests"] = ["-m", "pytest", "-m", "not long", "-p", "no:cacheprovider", *(SHORT if short else SUITES), *arguments]
     failed = []
     for title, command in commands.items():

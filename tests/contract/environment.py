@@ -59,7 +59,7 @@ def run_often(module: str, options: Mapping[str, Any], environment: Mapping[str,
 
 def inventory(source: Path, environment: Mapping[str, str], *, page_size: int | None = None) -> dict[str, Any]:
     """Run ``ansible-inventory --list`` of one source without pauses: ``failed`` with ``msg``, or ``listed``."""
-    settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}
+    settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "ANSIBLE_NOCOLOR": "1"}
     code, text = _played(
         "inventory", programs.play_inventory, str(source), environment={**environment, **settings}, without_pauses=True, page_size=page_size
     )

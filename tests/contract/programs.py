@@ -168,7 +168,10 @@ def play_inventory(manner: Manner, source: str) -> None:
         del sys.modules[name]
     from ansible.cli.inventory import InventoryCLI  # noqa: PLC0415 - see above
     from ansible.plugins.loader import init_plugin_loader  # noqa: PLC0415
+    from ansible.utils.display import Display  # noqa: PLC0415
 
     init_plugin_loader()
+    # ansible-core 2.17 and 2.18 wrap what they say, also where no terminal is.
+    Display().columns = 10_000
     manner.bend(import_module(metal_client.__name__))
     InventoryCLI.cli_executor(["ansible-inventory", "-i", source, "--list"])

@@ -44,6 +44,7 @@ test: system-packages programs ## everything .ci/run runs: lint, sanity, molecul
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=$(if $(MAKE_TERMOUT),line,target) $(STAGES)
 
 nightly: system-packages programs ## everything long, in parts of at most an hour (make nightly PART=rack; PART=--help lists the parts)
+	@tools/system_packages.sh tests/nightly-packages.txt
 	@python -m tools.nightly $(PART) -- $(WORKERS) $(PYTEST)
 
 # The programs are a line of the recipe: a prerequisite with a recipe would have make begin another stage first, and this one takes longest.
@@ -96,7 +97,7 @@ dev: $(VENV)/.ready-dev
 .PHONY: dev
 
 system-packages: dev
-	@tools/system_packages.sh
+	@tools/system_packages.sh tests/system-packages.txt
 
 # etcd and Kubernetes for the sandbox, built once: with progress here rather than silence in a test.
 programs: dev

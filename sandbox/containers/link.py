@@ -191,11 +191,11 @@ class HTTP(BoundHTTP):
 
     def __init__(self, inside: Inside, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._inside = inside
+        self.inside: Inside = inside
 
     def _make(self, **options: Any) -> httpx.AsyncBaseTransport:
         # The address is that of the card.
-        return _Transport(self._inside, options | {"local_address": None})
+        return _Transport(self.inside, options | {"local_address": None})
 
 
 class _Transport(httpx.AsyncBaseTransport):

@@ -15,7 +15,7 @@ import ipaddress
 import socket
 import ssl
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -141,6 +141,9 @@ class BoundHTTP:
     False: no packet from the address arrives, and no answer comes back.
     """
 
+    inside: Callable[..., Awaitable[Any]] | None = None
+    """Runs a function in the network of a machine that has one of its own."""
+
     def __init__(
         self,
         address: str,
@@ -203,7 +206,8 @@ class BoundHTTP:
         if self._outside is None:
             raise httpx.ConnectError("connect: network is unreachable")
         self._check_connection()
-        return await self._outside.get(Source(self.address, self._addresses, self._turns), url, headers, anchors, proxy, timeout)
+        source = Source(self.address, self._addresses, self._turns, self.inside)
+        return await self._outside.get(source, url, headers, anchors, proxy, timeout)
 
     async def _request(  # noqa: PLR0913, PLR0917 - as above
         self,

@@ -25,11 +25,15 @@ NAMES: Final = ("quay.io", "registry.redhat.io", "registry.connect.redhat.com", 
 
 
 class Source(NamedTuple):
-    """The machine that a request begins at: its address, its resolver, and the turns of all machines of this computer."""
+    """The machine that a request begins at: its address, its resolver, and the turns of all machines of this computer.
+
+    ``inside``: runs a function in the network of a machine that has one of its own.
+    """
 
     address: str
     resolve: Callable[[str], Awaitable[list[str]]]
     turns: asyncio.Semaphore
+    inside: Callable[..., Awaitable[Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,12 @@ class Outside:
         target = httpx.URL(url)
         extensions: dict[str, Any] = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
         context = _trusting(self.public_ca, anchors)
-        pool: httpcore.AsyncConnectionPool
+        options: dict[str, Any] = {"ssl_context": context}
         if proxy:
             through = httpx.URL(proxy)
             login = (unquote(through.username), unquote(through.password)) if through.username else None
             place = through.copy_with(host=await _address(source, through.host), username=None, password=None)
-            pool = httpcore.AsyncHTTPProxy(str(place), proxy_auth=login, ssl_context=context, network_backend=_From(source.address))
+            options["proxy"] = httpcore.Proxy(str(place), auth=login)
         else:
             # The certificate is checked against the requested name, not the address behind it.
             extensions["sni_hostname"] = target.host
@@ -76,16 +80,25 @@ class Outside:
                 # A firewall drops the packets.
                 await asyncio.sleep(timeout)
                 raise httpx.ConnectTimeout(f"dial tcp {target.host}:{target.port or 443}: i/o timeout")
-            pool = httpcore.AsyncConnectionPool(ssl_context=context, network_backend=_From(source.address))
         sent = [("host", httpx.URL(url).netloc.decode("ascii")), *headers.items()]
-        async with source.turns, pool:
+        request = {"method": "GET", "url": str(target), "headers": sent, "extensions": extensions}
+        async with source.turns:
             try:
-                answer = await pool.request("GET", str(target), headers=sent, extensions=extensions)
+                answer = await _answer(source, options, request)
             except httpcore.TimeoutException as error:
                 raise httpx.ConnectTimeout(f"dial tcp {httpx.URL(url).host}: i/o timeout") from error
             except (httpcore.ProxyError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
                 raise httpx.ConnectError(f"Get {url}: {_reason(error)}") from error
         return httpx.Response(answer.status, headers=answer.headers, content=answer.content, request=httpx.Request("GET", url))
+
+
+async def _answer(source: Source, options: dict[str, Any], request: dict[str, Any]) -> httpcore.Response:
+    if source.inside is None:
+        async with httpcore.AsyncConnectionPool(**options, network_backend=_From(source.address)) as pool:
+            return await pool.request(**request)
+    with httpcore.ConnectionPool(**options) as own:
+        answer: httpcore.Response = await source.inside(lambda: own.request(**request))
+        return answer
 
 
 class _From(httpcore.AnyIOBackend):

@@ -61,6 +61,8 @@ _REAL: Final = ("NetworkManager.service", "NetworkManager-wait-online.service", 
 """Units that a container has of its own. The kubelet's is in the served config, as on a node."""
 STAND_INS: Final = "/usr/libexec/stand-in"
 _SERVICE: Final = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart={program}\n"
+_NOT_ON_BOOTSTRAP: Final = "[Unit]\nConditionPathExists=!/opt/openshift\n"
+"""The operator's units are in the configs of pools, which the bootstrap machine has not."""
 
 
 def text_of(entries: Mapping[str, str]) -> str:
@@ -89,7 +91,7 @@ def write(tree: Path) -> None:
             continue
         if name.endswith(".service"):
             stand_in = f"{STAND_INS}/{name.removesuffix('.service')}"
-            text += _SERVICE.format(program=stand_in if (tree / stand_in[1:]).exists() else "/bin/true")
+            text += _NOT_ON_BOOTSTRAP + _SERVICE.format(program=stand_in if (tree / stand_in[1:]).exists() else "/bin/true")
         (folder / name).write_text(text, encoding="utf-8")
         for kind, target in links_of(text):
             (folder / f"{target}.{kind}").mkdir(exist_ok=True)

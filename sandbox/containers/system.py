@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The installed system of a node, run by a container: first boot by the real Ignition engine, then systemd and what it starts."""
+"""The installed system of a node or of the bootstrap machine: first boot by the real Ignition engine, then systemd and what it starts."""
 
 from __future__ import annotations
 
@@ -27,27 +27,30 @@ _POOL: Final = re.compile(r"/config/([a-z0-9][a-z0-9-]*)$")
 
 
 class Containers:
-    """Makes installed systems: containers for nodes of the machine config pools that ``is_container`` names, simulated ones for others."""
+    """Makes installed systems: containers where ``is_container`` names the machine config pool, simulated ones for others."""
 
     def __init__(self, programs: Programs, is_container: Callable[[str], bool]) -> None:
         self._programs = programs
         self._is_container = is_container
 
     def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem:
-        pool = pool_of(content["ignition"])
-        if not pool:
-            host.remark("this system is simulated, and no container: the config on its disk refers to no machine config pool")
-        if not pool or not self._is_container(pool):
+        embedded = content["ignition"]
+        if embedded is None:
+            host.remark("this system is simulated, and no container: no config is on its disk")
+        if embedded is None or not self._is_container(pool_of(embedded)):
             return InstalledSystem(host, drive, content, factory)
         return ContainerSystem(host, drive, content, factory, programs=self._programs)
 
 
-def pool_of(embedded: str | None) -> str:
-    """Return the machine config pool that the config on a disk (base64) refers to; empty for another config."""
-    with contextlib.suppress(ValueError, LookupError, AttributeError, TypeError):
-        references = json.loads(base64.b64decode(embedded or ""))["ignition"]["config"]["merge"]
-        return next((match[1] for reference in references if (match := _POOL.search(str(reference.get("source"))))), "")
-    return ""
+def pool_of(embedded: str) -> str:
+    """Return the machine config pool that the config on a disk (base64) refers to.
+
+    That of the control plane for another config: the bootstrap machine is a container where the control plane is.
+    """
+    with contextlib.suppress(ValueError, LookupError, AttributeError, TypeError, StopIteration):
+        references = json.loads(base64.b64decode(embedded))["ignition"]["config"]["merge"]
+        return next(match[1] for reference in references if (match := _POOL.search(str(reference.get("source")))))
+    return "master"
 
 
 class ContainerSystem(InstalledSystem):

@@ -31,6 +31,7 @@ from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
 from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.control_plane_keys import ControlPlaneKeys
 from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember, EtcdMembers
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.installer import catalogue
@@ -80,8 +81,8 @@ class Cluster(ABC):
         self.assets = assets
         self.clock = clock
         self.address = address
-        self.control_plane = self._make_control_plane(binaries)
-        """Of the sandbox, and all keys of the cluster."""
+        self.keys = ControlPlaneKeys(directory / "control-plane" / "pki", assets)
+        self._make_control_plane(binaries)
         self.members: dict[str, Member] = {}
         self.on: set[str] = set()
         self.routers = Routers()
@@ -104,14 +105,6 @@ class Cluster(ABC):
         """The release that the cluster runs or is upgraded to; at first that of the installer."""
         return self._upgraded_to or self.assets.version
 
-    async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection from a machine whose API server runs. Raises ``OSError``."""
-        source = next((member for member in self.members.values() if member.device_id in self.on and member.address), None)
-        machine = self.machines.get(source.device_id) if source is not None else None
-        if machine is not None and machine.userland is not None:
-            return await machine.connect(address, port)
-        return await asyncio.open_connection(address, port, local_addr=(source.address, 0) if source is not None else None)
-
     @property
     def is_upgraded(self) -> bool:
         return bool(self._upgraded_to)
@@ -124,7 +117,8 @@ class Cluster(ABC):
     # --- the control planes of its machines ------------------------------------------------------------------------------
 
     @abstractmethod
-    def _make_control_plane(self, binaries: Binaries) -> ControlPlane: ...
+    def _make_control_plane(self, binaries: Binaries) -> None:
+        """Make what reaches or runs the etcd and the API servers, at the end of the initialization."""
 
     @property
     @abstractmethod
@@ -141,16 +135,16 @@ class Cluster(ABC):
         """Start what runs for a machine that is on now."""
 
     @abstractmethod
-    async def _switch_off(self, member: Member) -> None:
-        """End that of a machine that is off now."""
+    async def _switch_off(self) -> None:
+        """Apply that a machine is off now."""
 
     @abstractmethod
     async def install(self, machine: Machine, address: str) -> None:
-        """Return when the API server of a control plane machine that is on serves, and install it before at its first boot."""
+        """Return when the API server of a bootstrap or control plane machine that is on serves, and install it before at the first boot."""
 
-    @abstractmethod
-    def forward(self, machine: Machine) -> Forward | None:
-        """Return the forward from the port of the API of a machine; None where its own API server has that port."""
+    def forward(self) -> Forward | None:
+        """Return the forward from the port of the API of a machine; None where machines have API servers of their own."""
+        return None
 
     @abstractmethod
     async def read_etcd_members(self) -> None:
@@ -202,7 +196,7 @@ class Cluster(ABC):
         async with self._lock:
             self.on.discard(device_id)
             self.machines.pop(device_id, None)
-            await self._switch_off(self.members[device_id])
+            await self._switch_off()
             if not self.on:
                 _logger.info("no machine of cluster %s is on: its API ends", self.assets.domain)
                 await self._stop()
@@ -224,7 +218,6 @@ class Cluster(ABC):
         if operators is not None:
             operators.cancel()
             await asyncio.gather(operators, return_exceptions=True)
-        await self.control_plane.stop()
 
     def forget_removed_machines(self) -> bool:
         """Drop members whose disk is gone; True when none is left and the cluster's data with them."""
@@ -347,9 +340,9 @@ class Cluster(ABC):
             yield resources.user_data_secret(name, self.assets.domain, root_ca, self.version)
         yield resources.machine_config_server()
         yield self._boot_images()
-        ca_bundle = self.control_plane.node_certificate_authorities.decode()
+        ca_bundle = self.keys.node_certificate_authorities.decode()
         yield resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": ca_bundle})
-        signer = self.control_plane.node_certificate_signer
+        signer = self.keys.node_certificate_signer
         yield resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
         certificate, key = (read("kube-apiserver-lb-signer") for read in (self.assets.certificate, self.assets.key))
         yield resources.signer_secret(resources.SERVING_SIGNER, certificate, key)
@@ -482,7 +475,7 @@ class Cluster(ABC):
             if not (((pool_object or {}).get("status") or {}).get("configuration") or {}).get("name"):
                 raise machine_config_server.NotServedError(f"pool {pool} of cluster {self.assets.domain} has no rendered config (yet)")
         rendered, config = await self.rendered(pool)
-        ca_bundle = self.control_plane.kubelet_client_ca_bundle
+        ca_bundle = self.keys.kubelet_client_ca_bundle
         return machine_config_server.with_appended(
             config, rendered=rendered, assets=self.assets, version=self.version, node_ca_bundle=ca_bundle
         )
@@ -495,10 +488,15 @@ class OneControlPlaneCluster(Cluster):
     def etcd(self) -> Etcd:
         return self._etcd
 
-    def _make_control_plane(self, binaries: Binaries) -> ControlPlane:
+    def _make_control_plane(self, binaries: Binaries) -> None:
         self._etcd = Etcd(self.directory / "etcd-members.json", self._running_etcd_members)
         self._etcd.on_change = self._apply_quorum
-        return ControlPlane(self.directory / "control-plane", binaries, self.address, self.assets, self._connect)
+        self.control_plane = ControlPlane(self.keys, binaries, self.address, self.assets, self._connect)
+
+    async def _connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a connection from a machine whose API server runs. Raises ``OSError``."""
+        source = next((member for member in self.members.values() if member.device_id in self.on and member.address), None)
+        return await asyncio.open_connection(address, port, local_addr=(source.address, 0) if source is not None else None)
 
     @property
     def api(self) -> ClusterAPI:
@@ -513,13 +511,17 @@ class OneControlPlaneCluster(Cluster):
         await self.start_etcd_members()
         self._apply_quorum()
 
-    async def _switch_off(self, member: Member) -> None:
+    async def _switch_off(self) -> None:
         self._apply_quorum()
+
+    async def _stop(self) -> None:
+        await super()._stop()
+        await self.control_plane.stop()
 
     async def install(self, machine: Machine, address: str) -> None:
         """Its API server is the forward to the one of the cluster."""
 
-    def forward(self, machine: Machine) -> Forward | None:
+    def forward(self) -> Forward | None:
         return Forward(lambda: self.control_plane.endpoint)
 
     async def read_etcd_members(self) -> None:

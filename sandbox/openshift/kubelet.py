@@ -38,7 +38,7 @@ from sandbox.machines.firewall import Firewall
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
-from sandbox.openshift.control_plane import KUBELETS_CLIENT
+from sandbox.openshift.control_plane_keys import KUBELETS_CLIENT
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.node_network import NodeNetwork

@@ -21,7 +21,8 @@ import httpx
 
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
-from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane_keys import ControlPlaneKeys
 from sandbox.openshift.etcd_operator import EtcdCluster, EtcdOperator, Report
 from sandbox.openshift.ingress import IngressOperator, IngressReport
 from sandbox.openshift.installer import catalogue
@@ -235,7 +236,7 @@ class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
     """What the operators of a cluster need of it."""
 
     @property
-    def control_plane(self) -> ControlPlane: ...
+    def keys(self) -> ControlPlaneKeys: ...
     @property
     def serving_control_planes(self) -> int: ...
     @property
@@ -565,12 +566,12 @@ class Operators:
 
     async def _update_node_ca_bundle(self) -> None:
         """Publish the CA bundle of node certificates; a new signer is added before the old one expires."""
-        path, bundle = resources.NODE_CA_BUNDLE, self._cluster.control_plane.node_certificate_authorities.decode()
+        path, bundle = resources.NODE_CA_BUNDLE, self._cluster.keys.node_certificate_authorities.decode()
         if self._state.written.get(path) != bundle:
             await self._cluster.api.apply(
                 path, resources.config_map("openshift-config-managed", "csr-controller-ca", {"ca-bundle.crt": bundle})
             )
-            signer = self._cluster.control_plane.node_certificate_signer
+            signer = self._cluster.keys.node_certificate_signer
             secret = resources.signer_secret(resources.KUBELET_SIGNER, signer.certificate, signer.key)
             await self._cluster.api.apply(resources.KUBELET_SIGNER, secret)
             self._state.written[path] = bundle

@@ -48,11 +48,11 @@ def pass_days(clusters: Clusters, machines: Path, days: float) -> list[str]:
 
 
 def _age(cluster: Cluster, machines: Path, time: timedelta) -> Iterator[Path]:
-    signer = cluster.control_plane.node_certificate_signer
+    signer = cluster.keys.node_certificate_signer
     for path in sorted(path for pattern in _CERTIFICATES for path in machines.glob(f"*/{pattern}")):
         content = path.read_bytes()
         match = _CERTIFICATE.search(content)
-        if match is not None and pki.is_signed_by(match[0], cluster.control_plane.node_certificate_authorities):
+        if match is not None and pki.is_signed_by(match[0], cluster.keys.node_certificate_authorities):
             older = pki.aged(signer, match[0], time)
             pki.write_file(path, content[: match.start()] + older + content[match.end() :])
             yield path

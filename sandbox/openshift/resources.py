@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sandbox.openshift import pki
 from sandbox.openshift.api import Object
-from sandbox.openshift.control_plane import BOOTSTRAPPER, KUBELETS_CLIENT
+from sandbox.openshift.control_plane_keys import BOOTSTRAPPER, KUBELETS_CLIENT
 
 CONFIG: Final = "/apis/config.openshift.io/v1"
 OPERATOR: Final = "/apis/operator.openshift.io/v1"

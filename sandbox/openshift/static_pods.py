@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The static pods of a control plane machine whose system runs, and what their installer pods write to its disk.
+"""The static pods of a control plane machine whose system runs, and what their installer pods, or bootkube.sh, write to its disk.
 
 Containers of the image :data:`IMAGE` are processes in the machine (``sandbox/controlplane/kubelet/runtime.go``), which has the programs.
 """
@@ -50,6 +50,11 @@ class Disk:
         path = self._below(RESOURCES) / f"{pod}-pod.yaml"
         pki.write_file(path, json.dumps(manifest, indent=1).encode())
         path.replace(self._manifest(pod))
+
+    def remove_all(self) -> None:
+        """Let the kubelet end all static pods."""
+        for manifest in self._below(_MANIFESTS).iterdir():
+            manifest.unlink()
 
     def _manifest(self, pod: str) -> Path:
         return self._below(_MANIFESTS) / f"{pod}-pod.yaml"

@@ -50,6 +50,9 @@ _RESTARTED_PODS: Final = 60
 
 _RETRY: Final = 1.0
 
+BOOTSTRAPPED: Final = "opt/openshift/cb-bootstrap.done"
+"""File on the disk of a bootstrap machine whose control plane is up: bootkube.sh writes it when cluster-bootstrap has ended."""
+
 _BOOTKUBE_IMAGES: Final = (
     "cluster-bootstrap",
     "cluster-config-operator",
@@ -131,23 +134,32 @@ class BootstrapSystem:
     ) -> None:
         self._script = script
         self._network = NodeNetwork(machine.hardware.address)
-        self._firewall = Firewall(machine, firewall, lambda: self._network.addresses)
+        self._firewall = Firewall(machine, firewall if machine.userland is None else None, lambda: self._network.addresses)
         self._machine = machine
         self._clusters = clusters
         self._assets = assets
         self._files = files
 
     async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            if self._machine.userland is not None:
+                group.create_task(self._machine.userland.run())
+            group.create_task(self._bootstrap())
+
+    async def _bootstrap(self) -> None:
         machine = self._machine
         cluster = self._clusters.made_from(self._assets)
         machine.console("Starting release-image.service, node-image-pull.service")
-        network = self._network = await node_network(machine, self._script)
+        if machine.userland is None:
+            self._network = await node_network(machine, self._script)
+        network = self._network
         async with self._firewall.following(), _membership(cluster, machine, "bootstrap", network):
             if not cluster.has_reached(MANIFESTS_APPLIED):
                 await machine.clock.sleep(_IMAGE_PULL)
                 await self._pull()
                 machine.console("bootkube.sh: starting temporary control plane")
                 await machine.clock.sleep(_BOOTKUBE_START)
+            await _persist(machine, "run static pods", lambda: cluster.install(machine, network.address))
             async with _serving(cluster, machine, cluster.bootstrap_config, self._firewall):
                 machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
                 if not cluster.has_reached(MANIFESTS_APPLIED):
@@ -157,6 +169,8 @@ class BootstrapSystem:
                     await network.until_connected(machine)
                     await self._until_control_plane(cluster)
                 machine.console("bootkube.service complete")
+                if machine.userland is not None:
+                    (machine.userland.root / BOOTSTRAPPED).touch()
                 await _persist(machine, "report completion", lambda: _complete(cluster))
                 await asyncio.Event().wait()
 
@@ -307,7 +321,7 @@ class NodeSystem:
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
             if self._announced:
-                async with cluster.control_plane.client(machine.address, API_PORT) as api:
+                async with cluster.keys.client(machine.address, API_PORT) as api:
                     await kube_vip.run(machine, self._announced, self._files, self._network, api)
             await asyncio.Event().wait()
 
@@ -379,7 +393,7 @@ async def _serving(
     pair = KeyPair(cluster.assets.certificate("machine-config-server"), cluster.assets.key("machine-config-server"))
     address, *others = machine.addresses
     listener, port = Listener(machine_config_server.application(config_for)), machine_config_server.PORT
-    forwards, to_api = {port: Forward(lambda: (address, port))}, cluster.forward(machine)
+    forwards, to_api = {port: Forward(lambda: (address, port))}, cluster.forward()
     if to_api is not None:
         forwards[API_PORT] = to_api
 

@@ -50,6 +50,7 @@ NOT_RUN = {
     "node-network.service": "a bond needs a kernel of its own",
 }
 """Units that no machine of these tests runs as they are, and why."""
+BOOTSTRAPS = "TASK [Wait for bootstrap to complete]"
 PROMPT = 5.0
 """Seconds in which a port that is open answers, and one that is dropped does not."""
 
@@ -137,8 +138,53 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
         yield user
 
 
+def control_plane_processes(network: Path) -> set[str]:
+    """Return the programs of a control plane that run in a network namespace."""
+    names = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "ns/net").stat().st_ino == network.stat().st_ino:
+                names.add((process / "comm").read_text().strip())
+    # The kernel cuts names after 15 characters.
+    return names & {"etcd", "kube-apiserver", "kube-controller"}
+
+
+def test_the_bootstrap_machine_runs_the_first_control_plane(user: User) -> None:
+    """Its ports are those of the page. A run that fails without a control plane machine, so before its end, has its journal."""
+
+    def examine() -> None:
+        machine = Machine(user, "bootstrap-0")
+        until(lambda: readiness(machine) == "200", what="the API server of the bootstrap machine is ready")
+        assert {path.is_relative_to(machine.folder) for path in (user.folder / "sandbox").rglob("wal")} == {True}
+        assert len(control_plane_processes(Path("/run/netns") / machine.network)) == 3
+        assert control_plane_processes(Path("/proc/self/ns/net")) == set()
+        assert machine.inside("/usr/bin/systemctl", "--failed", "--plain", "--no-legend").stdout == ""
+        public, closed = ports_of_the_page("bootstrap device")
+        # By its timer it follows DNS, which has the records of new devices after these have booted, within 30 s.
+        assert machine.inside("/usr/bin/systemctl", "start", "node-firewall.service").returncode == 0
+        scanned = result_of(scan_from("", machine.address))
+        assert (scanned["open"], scanned["dropped"]) == (public, closed)
+        user.ask("DELETE", f"devices/{Machine(user, 'master-2').id}")
+
+    run = user.play("install.yml", "-e", "openshift_gather_logs=true", seen={BOOTSTRAPS: examine})
+    assert run.code != 0
+    assert f"Giving up, since machines will not join: master-2.{NAME}" in run.flat
+    journal = unpacked(bundles(user)[-1])[f"journals/bootstrap-0.{NAME}.log"]
+    assert "Started kubelet.service" in journal
+    assert "Rendering etcd-bootstrap of" in journal
+
+
 def test_install(user: User) -> None:
-    user.play("install.yml").ended_well()
+    """The bootstrap machine loses power while it waits for the third control plane machine, and continues from its disk."""
+    machine = Machine(user, "bootstrap-0")
+
+    def lose_power() -> None:
+        assert "bootkube.service complete" not in machine.console()
+        user.switch("power_off", "bootstrap-0")
+        user.switch("power_on", "bootstrap-0")
+
+    user.play("install.yml", seen={BOOTSTRAPS: lose_power}).ended_well()
+    assert machine.first_boots() == 1
     assert user.nodes() == NODES
     user.play("install.yml").changed_nothing()
 
@@ -194,13 +240,7 @@ def test_open_ports_are_those_of_the_page(user: User) -> None:
 
     What is dropped is felt by the controller too: an install that ends needs none of it.
     """
-    page = (REPOSITORY / "docs/networks.md").read_text(encoding="utf-8")
-    public, closed = {}, {}
-    for name, row in (("master", "control plane node"), ("worker", "worker")):
-        found = re.search(rf"^\| {row} \| ([^|]+) \| [^|]+ \| TCP ([^|;]+); UDP ([^|;]+) \|$", page, re.MULTILINE)
-        assert found, row
-        assert (found[2], found[3]) == (", ".join(TCP_PORTS), ", ".join(UDP_PORTS))
-        public[name], closed[name] = ports_of(found[1]), ports_of(found[2])
+    rows = {kind: ports_of_the_page(row) for kind, row in (("master", "control plane node"), ("worker", "worker"))}
     machines = {name: Machine(user, name) for name in NODES}
     with outsider() as other:
         sources: dict[str, Machine | str] = {"controller": "", "outsider": other, "worker-0": machines["worker-0"]}
@@ -213,10 +253,20 @@ def test_open_ports_are_those_of_the_page(user: User) -> None:
         results = {ends: result_of(scan) for ends, scan in scans.items()}
     for (source, name), result in results.items():
         kind = name.partition("-")[0]
-        assert result["dropped"] == ([] if source == "worker-0" else closed[kind]), (source, name)
-        assert [port for port in result["open"] if port not in closed[kind]] == public[kind], (source, name)
+        public, closed = rows[kind]
+        assert result["dropped"] == ([] if source == "worker-0" else closed), (source, name)
+        assert [port for port in result["open"] if port not in closed] == public, (source, name)
         if source == "worker-0":
             assert set(result["open"]) >= ({KUBELET, CONFIG_SERVER} if kind == "master" else {KUBELET}), name
+
+
+def ports_of_the_page(row: str) -> tuple[list[int], list[int]]:
+    """Return the ports of a machine that are open to every client, and those that are dropped."""
+    page = (REPOSITORY / "docs/networks.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| {row} \| ([^|]+) \| [^|]+ \| TCP ([^|;]+); UDP ([^|;]+) \|$", page, re.MULTILINE)
+    assert found, row
+    assert (found[2], found[3]) == (", ".join(TCP_PORTS), ", ".join(UDP_PORTS))
+    return ports_of(found[1]), ports_of(found[2])
 
 
 def ports_of(text: str) -> list[int]:

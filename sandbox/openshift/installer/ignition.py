@@ -105,15 +105,17 @@ WantedBy=multi-user.target
 _SCRIPT_BOOTKUBE: Final = """#!/usr/bin/env bash
 # Renders and runs the temporary control plane, then waits until the cluster's own has taken over.
 set -euoE pipefail
-release={image}
+. /usr/local/bin/release-image.sh
 while [ ! -f /opt/openshift/.bootkube.done ]; do
     for stage in api-bootstrap auth-api-bootstrap config-bootstrap cvo-bootstrap etcd-bootstrap kube-apiserver-bootstrap \\
             kube-controller-manager-bootstrap kube-scheduler-bootstrap ingress-operator-bootstrap mco-bootstrap; do
-        [ -f "/opt/openshift/$stage.done" ] || {{ echo "Rendering $stage of $release"; touch "/opt/openshift/$stage.done"; }}
+        [ -f "/opt/openshift/$stage.done" ] || { echo "Rendering $stage of $RELEASE_IMAGE_DIGEST"; touch "/opt/openshift/$stage.done"; }
     done
-    cluster-bootstrap start --tear-down-early=false --asset-dir=/opt/openshift \\
+    podman run --quiet --net=host --name cluster-bootstrap --rm --volume "$PWD:/assets:z" --volume /etc/kubernetes:/etc/kubernetes:z \\
+        "$(image_for cluster-bootstrap)" start --tear-down-early=false --asset-dir=/assets \\
         --required-pods="openshift-kube-apiserver/kube-apiserver,openshift-kube-scheduler/openshift-kube-scheduler,openshift-kube-controller-manager/kube-controller-manager,openshift-cluster-version/cluster-version-operator"
     touch /opt/openshift/.bootkube.done
+    echo "bootkube.service complete"
 done
 """
 _SCRIPT_APPROVE_CSR: Final = """#!/usr/bin/env bash
@@ -134,8 +136,7 @@ oc create configmap bootstrap --namespace kube-system --from-literal status=comp
 _SCRIPT_KUBELET: Final = """#!/usr/bin/env bash
 exec /usr/bin/kubelet --anonymous-auth=false --container-runtime-endpoint=/var/run/crio/crio.sock \\
     --pod-manifest-path=/etc/kubernetes/manifests --minimum-container-ttl-duration=6m0s --cluster-domain=cluster.local \\
-    --cgroup-driver=systemd --serialize-image-pulls=false --v=2 --volume-plugin-dir=/etc/kubernetes/kubelet-plugins/volume/exec \\
-    --bootstrap-kubeconfig=/opt/openshift/auth/kubeconfig-kubelet
+    --cgroup-driver=systemd --serialize-image-pulls=false --v=2 --volume-plugin-dir=/etc/kubernetes/kubelet-plugins/volume/exec
 """
 _SCRIPT_DOWNLOAD: Final = """#!/usr/bin/env bash
 # Downloads the release image, again and again until it succeeds.
@@ -192,7 +193,7 @@ def pointer(cluster_domain: str, role: str, root_ca: bytes) -> bytes:
 def bootstrap(config: InstallConfig, release: Release, files: Mapping[str, bytes], *, ssh_key: str) -> bytes:
     """Return ``bootstrap.ign``; ``files`` are the contents below ``/opt/openshift`` by relative path; ``ssh_key`` is its own."""
     scripts = {
-        "bootkube": _SCRIPT_BOOTKUBE.format(image=release.image),
+        "bootkube": _SCRIPT_BOOTKUBE,
         "approve-csr": _SCRIPT_APPROVE_CSR,
         "report-progress": _SCRIPT_PROGRESS,
         "kubelet": _SCRIPT_KUBELET,

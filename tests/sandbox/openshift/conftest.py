@@ -31,7 +31,7 @@ from sandbox.dns import DynamicZone, Server
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment
-from sandbox.openshift import Binaries, BinariesError, Cluster, Clusters, kubelet, system_factory
+from sandbox.openshift import Binaries, BinariesError, Clusters, OneControlPlaneCluster, kubelet, system_factory
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
@@ -149,8 +149,10 @@ class Lab:
         self._network = f"127.{secrets.choice(range(66, 121))}.{secrets.choice(range(256))}"
 
     @property
-    def cluster(self) -> Cluster:
-        return next(iter(self.clusters))
+    def cluster(self) -> OneControlPlaneCluster:
+        cluster = next(iter(self.clusters))
+        assert isinstance(cluster, OneControlPlaneCluster)
+        return cluster
 
     def machine(self, name: str) -> PretendedMachine:
         """Make a machine, known by name."""

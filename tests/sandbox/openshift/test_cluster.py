@@ -195,7 +195,7 @@ async def test_worker_joins_with_two_approvals(lab: Lab, eventually: Eventually)
             answer = await lab.machines["master-0"].http.request(
                 "GET",
                 "https://worker-0.demo.metal.test:10250/healthz",
-                ca_pem=lab.cluster.control_plane.node_certificate_authorities,
+                ca_pem=lab.cluster.keys.node_certificate_authorities,
             )
         except httpx.ConnectError:
             return False

@@ -179,7 +179,7 @@ async def test_an_address_needs_a_lease_that_the_cluster_renews(lab: Lab, eventu
 
         async def start(name: str) -> asyncio.Task[None]:
             machine = lab.machines[name]
-            api = await stack.enter_async_context(lab.cluster.control_plane.client(machine.address, 6443))
+            api = await stack.enter_async_context(lab.cluster.keys.client(machine.address, 6443))
             return nodes.create_task(kube_vip.run(machine, ANNOUNCED, {}, network, api))
 
         first = await start("master-0")

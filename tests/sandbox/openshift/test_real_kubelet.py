@@ -168,7 +168,7 @@ async def test_a_kubelet_serves_with_its_certificate_and_refuses_unauthorized_cl
     async def answers() -> httpx.Response | None:
         with contextlib.suppress(httpx.ConnectError):
             return await lab.machines["master-0"].http.request(
-                "GET", f"https://{NODE}:10250/healthz", ca_pem=lab.cluster.control_plane.node_certificate_authorities
+                "GET", f"https://{NODE}:10250/healthz", ca_pem=lab.cluster.keys.node_certificate_authorities
             )
         return None
 

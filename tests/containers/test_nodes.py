@@ -183,8 +183,13 @@ def test_install(user: User) -> None:
         user.switch("power_off", "bootstrap-0")
         user.switch("power_on", "bootstrap-0")
 
-    user.play("install.yml", seen={BOOTSTRAPS: lose_power}).ended_well()
-    assert machine.first_boots() == 1
+    def examine() -> None:
+        assert machine.first_boots() == 1
+        network = Path("/run/netns") / machine.network
+        until(lambda: not control_plane_processes(network), what="the control plane of the bootstrap machine ends")
+        until(lambda: "bootkube.service complete" in machine.journal(), what="its unit ends")
+
+    user.play("install.yml", seen={BOOTSTRAPS: lose_power, "TASK [Remove bootstrap from DNS]": examine}).ended_well()
     assert user.nodes() == NODES
     user.play("install.yml").changed_nothing()
 

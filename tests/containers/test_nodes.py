@@ -418,7 +418,7 @@ def test_scale_up_and_down(user: User) -> None:
     user.sandbox.call("POST", "faults", json=refused("POST", "/devices$"))
     assert user.play("scale.yml", "-e", "openshift_gather_logs=true").code != 0
     user.sandbox.call("DELETE", "faults")
-    entries = unpacked(bundles(user)[0])
+    entries = unpacked(bundles(user)[-1])
     for name in NODES:
         assert "Started kubelet.service" in entries[f"journals/{name}.{NAME}.log"]
         assert "Ignition finished successfully" in entries[f"consoles/{name}.{NAME}.log"]

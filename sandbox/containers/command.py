@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 
 class ContainerError(Exception):
@@ -18,3 +20,13 @@ async def run(*command: str) -> None:
     _output, error = await process.communicate()
     if process.returncode:
         raise ContainerError(f"{' '.join(command)}: {error.decode(errors='replace').strip()}")
+
+
+async def to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await what is done without power, also when the machine is switched off meanwhile: that cancels its task, which may reboot then."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise

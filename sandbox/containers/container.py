@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from metal_api.process import start_child
-from sandbox.containers.command import ContainerError, run
+from sandbox.containers.command import ContainerError, run, to_its_end
 from sandbox.containers.link import Link
 from sandbox.containers.tree import CONTROL_PLANE, IGNITE, KUBELET, Programs
 
@@ -84,7 +84,7 @@ class Container:
         try:
             yield
         finally:
-            await run("umount", str(self.root))
+            await to_its_end(run("umount", str(self.root)))
 
     async def ignite(self, platform: str, embedded: bytes | None, arguments: Sequence[str]) -> bytes:
         """Run the Ignition engine on the disk, as the initramfs does at the first boot, and return the config that it merged.
@@ -170,10 +170,14 @@ class Container:
                     say(text)
             return await process.wait()
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-            await _until_empty(groups)
+            await to_its_end(_end(process, groups))
+
+
+async def _end(process: asyncio.subprocess.Process, groups: Sequence[Path]) -> None:
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+    await _until_empty(groups)
 
 
 def control_groups(name: str) -> list[Path]:

@@ -33,7 +33,7 @@ import httpx
 from metal_api.core.machines import Hardware
 from metal_api.listener import open_socket
 from metal_api.process import Child
-from sandbox.containers.command import ContainerError, run
+from sandbox.containers.command import ContainerError, run, to_its_end
 from sandbox.machines.network import BoundHTTP, NameService
 from sandbox.namespace import BRIDGE, SEARCHED
 
@@ -93,8 +93,11 @@ class Link:
             yield
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
-            await self._dhcp.stop(patience=0)
-            await self._remove()
+            await to_its_end(self._disconnect())
+
+    async def _disconnect(self) -> None:
+        await self._dhcp.stop(patience=0)
+        await self._remove()
 
     async def _remove(self) -> None:
         for command in (f"link delete {self.name}", f"netns delete {self.name}"):

@@ -15,6 +15,7 @@ import pytest
 from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
 from sandbox.containers import operator_units
+from sandbox.containers.command import to_its_end
 from sandbox.containers.link import HTTP
 from sandbox.containers.system import pool_of
 from sandbox.machine_kinds import MachineKinds
@@ -93,6 +94,22 @@ async def test_a_request_by_a_network_card_fails_once() -> None:
     with pytest.raises(httpx.ConnectError):
         await client.request("GET", "http://127.0.0.1:9/")
     assert len(calls) == 1
+
+
+async def test_what_is_removed_at_a_reboot_is_removed_when_the_power_is_cut_meanwhile() -> None:
+    begun, removed = asyncio.Event(), asyncio.Event()
+
+    async def remove() -> None:
+        begun.set()
+        await asyncio.sleep(0)
+        removed.set()
+
+    rebooting = asyncio.create_task(to_its_end(remove()))
+    await begun.wait()
+    rebooting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await rebooting
+    assert removed.is_set()
 
 
 async def test_a_machine_can_be_switched_off_whose_container_fails_to_end(tmp_path: Path) -> None:

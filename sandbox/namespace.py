@@ -32,6 +32,7 @@ BRIDGE: Final = "br0"
 ADDRESS: Final = "10.9.0.1"
 NETWORK: Final = IPv4Network("10.9.0.0/24")
 _DEVICE_NETWORKS: Final = "10.64.0.0/10 10.192.0.0/10"
+_DEVICE_NETWORK6: Final = "2604:1380::/32"
 
 SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 """Where programs for root are, which the PATH of an ordinary user does not have."""
@@ -88,6 +89,11 @@ def set_up() -> None:
     if os.environ.get(_INSIDE) == "root":
         # Machines with network cards are routed one by one, also to each other.
         _set(Path("/proc/sys/net/ipv4/ip_forward"), 1)
+        _set(Path("/proc/sys/net/ipv6/conf/all/forwarding"), 1)
+        # The router's own addresses are its own at once.
+        _set(Path("/proc/sys/net/ipv6/conf/default/accept_dad"), 0)
+        # The router asks there for IPv6 addresses of machines without power, where none answers.
+        _run(f"ip route add {_DEVICE_NETWORK6} dev {BRIDGE}")
         _raise_limit(Path("/proc/sys/fs/inotify/max_user_instances"), _WATCHERS)
         for folder in _OWN_FOLDERS:
             Path(folder).mkdir(parents=True, exist_ok=True)

@@ -4,8 +4,9 @@
 """The network card of a container: a pair of virtual Ethernet devices, one in the network namespace of the machine as ``eno1``.
 
 The other one is the port of the router that the machine is wired to: it has the address of the machine's gateway, DHCP for this one
-machine, and the route to its address, which takes it from the addresses that the sandbox has itself. Each machine is routed alone, as in
-the service's layer 3: packets of another machine, of the controller and of other networks come from the addresses that these have.
+machine, and routes to its addresses, which take those of IPv4 from the addresses that the sandbox has itself. Each machine is routed
+alone, as in the service's layer 3: packets of another machine, of the controller and of other networks come from the addresses that these
+have. As there DHCP has the public IPv4 address alone, and the router advertises none: private ones and IPv6 are configured by the machine.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import functools
 import os
 import shutil
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from ipaddress import IPv4Address
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -31,7 +32,8 @@ import dns.resolver
 import httpx
 
 from metal_api.core.machines import Hardware
-from metal_api.listener import open_socket
+from metal_api.ip_reservations.record import Assignment
+from metal_api.listener import BACKLOG
 from metal_api.process import Child
 from sandbox.containers.command import ContainerError, run, to_its_end
 from sandbox.machines.network import BoundHTTP, NameService
@@ -54,13 +56,17 @@ Inside = Callable[..., Awaitable[Any]]
 
 
 class Link:
-    """``folder``: for the log of DHCP. ``name_server``: what DHCP offers. It is connected within :meth:`connected`, once."""
+    """``management``: the addresses of the device. ``folder``: for the log of DHCP. ``name_server``: what DHCP offers.
 
-    def __init__(self, hardware: Hardware, folder: Path, name_server: str) -> None:
+    It is connected within :meth:`connected`, once.
+    """
+
+    def __init__(self, hardware: Hardware, management: Sequence[Assignment], folder: Path, name_server: str) -> None:
         self._hardware = hardware
+        self._management = management
         self.address = hardware.address
-        # The service's networks of a machine have two addresses, and the gateway has the first.
-        self.gateway = str(IPv4Address(int(IPv4Address(hardware.address)) ^ 1))
+        # In layer 2 there is none.
+        self.gateway = next((each.gateway for each in management if each.address == hardware.address), "")
         # An interface has at most 15 characters.
         self.name = f"m{hardware.device_id.replace('-', '')[:13]}"
         self._mac = hardware.macs[0]
@@ -85,10 +91,9 @@ class Link:
             await _ip(f"netns add {self.name}")
             await _ip(f"link add {self.name} type veth peer name {INTERFACE} address {self._mac} netns {self.name}")
             await _ip(f"-netns {self.name} link set lo up")
-            await _ip(f"address add {self.gateway}/31 dev {self.name}")
             await _ip(f"link set {self.name} up")
-            # More specific than the networks that are local, and in their table, which is read first.
-            await _ip(f"route add {self.address}/32 dev {self.name} table local")
+            for each in self._management:
+                await be_gateway(self.name, each.address, each.gateway, each.network)
             await self._dhcp.start()
             yield
         finally:
@@ -121,7 +126,7 @@ class Link:
 
         It listens at all addresses, as services of a node do, also before DHCP has configured one.
         """
-        return await self._inside(open_socket, "0.0.0.0", port)  # noqa: S104 - those of the namespace
+        return await self._inside(_open_socket, port)
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a connection in the namespace of the machine. Raises ``OSError``."""
@@ -140,6 +145,19 @@ class Link:
 
     def _command(self) -> list[str]:
         return dhcp_command(self.name, self._hardware, self.gateway, self.name_server)
+
+
+async def be_gateway(interface: str, address: str, gateway: str, network: str) -> None:
+    """Route an address of a machine to an interface of the router, which has the gateway in their network."""
+    parsed = ip_network(network)
+    await _ip(f"address add {gateway}/{parsed.prefixlen} dev {interface}")
+    if parsed.version == 4:
+        # More specific than the networks that are local, and in their table, which is read first. None of IPv6 is.
+        await _ip(f"route add {address}/32 dev {interface} table local")
+
+
+def _open_socket(port: int) -> socket.socket:
+    return socket.create_server(("::", port), family=socket.AF_INET6, backlog=BACKLOG, dualstack_ipv6=True)
 
 
 def dhcp_command(interface: str, hardware: Hardware, gateway: str, name_server: str) -> list[str]:

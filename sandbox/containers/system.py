@@ -58,7 +58,7 @@ class ContainerSystem(InstalledSystem):
 
     def __init__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory, *, programs: Programs) -> None:
         super().__init__(host, drive, content, factory)
-        self._link = Link(host.hardware, host.folder, host.name_server[0])
+        self._link = Link(host.hardware, host.attachment().management, host.folder, host.name_server[0])
         self._container = Container(host.hardware.device_id, host.directory / "container", programs, self._link, host.console)
 
     async def run(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from metal_api.core.machines import Hardware
 from metal_api.process import Child
 from sandbox.containers.command import run
-from sandbox.containers.link import dhcp_command
+from sandbox.containers.link import be_gateway, dhcp_command
 from sandbox.kernels.switch import VLAN_INTERFACE, router_interface
 
 
@@ -22,10 +22,7 @@ async def routed(number: int, hardware: Hardware, metadata: Mapping[str, Any], f
     """The addresses in a machine's metadata lead to its port of the switch, which has their gateways; DHCP serves the public IPv4 one."""
     interface = router_interface(number)
     for entry in metadata["network"]["addresses"]:
-        await run("ip", "address", "add", f"{entry['gateway']}/{entry['cidr']}", "dev", interface)
-        if entry["address_family"] == 4:
-            # More specific than the networks that are local, and in their table, which is read first.
-            await run("ip", "route", "add", f"{entry['address']}/32", "dev", interface, "table", "local")
+        await be_gateway(interface, entry["address"], entry["gateway"], f"{entry['network']}/{entry['cidr']}")
     gateway = next(entry["gateway"] for entry in metadata["network"]["addresses"] if entry["address"] == hardware.address)
     command = dhcp_command(interface, hardware, gateway, name_server)
     dhcp = Child("dnsmasq", lambda: command, directory=folder, log=folder / f"{interface}.dhcp")

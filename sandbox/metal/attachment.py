@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from metal_api.core.addressing import network as parsed
 from metal_api.core.world import World
 from metal_api.devices.record import Port
-from metal_api.ip_reservations.record import Reservation
+from metal_api.ip_reservations.record import Assignment, Reservation
 from metal_api.metal_gateways import MetalGateway
 from metal_api.virtual_networks import VirtualNetwork
 
@@ -19,12 +19,14 @@ from metal_api.virtual_networks import VirtualNetwork
 @dataclass(frozen=True)
 class Attachment:
     """Where the first bond of a device is. ``layer3``: whether packets to its management addresses reach it; ``vlans``: numbers of the
-    VLANs whose frames reach it with their tag; ``gateways``: for each of them the addresses of its active gateways.
+    VLANs whose frames reach it with their tag; ``gateways``: for each of them the addresses of its active gateways. ``management``: its
+    management addresses of both IP versions.
     """
 
     layer3: bool = True
     vlans: frozenset[int] = frozenset()
     gateways: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    management: tuple[Assignment, ...] = ()
 
 
 AttachmentOf = Callable[[str], Attachment]
@@ -36,12 +38,13 @@ def attachment(world: World, device_id: str) -> Attachment:
     bond = next((port for port in world.store[Port].matching("device", device_id) if port.is_bond), None)
     if bond is None:
         return Attachment()
+    management = tuple(each for each in world.store[Assignment].matching("device", device_id) if each.management)
     if not bond.bonded:
-        return Attachment(layer3=bond.layer == 3)
+        return Attachment(layer3=bond.layer == 3, management=management)
     networks = (world.store[VirtualNetwork].get(id_) for id_ in bond.vlan_ids if id_ != bond.native_vlan_id)
     vlans = [vlan for vlan in networks if vlan is not None]
     gateways = {vlan.vxlan: frozenset(active_addresses(world, vlan.id)) for vlan in vlans}
-    return Attachment(layer3=bond.layer == 3, vlans=frozenset(gateways), gateways=gateways)
+    return Attachment(layer3=bond.layer == 3, vlans=frozenset(gateways), gateways=gateways, management=management)
 
 
 def active_addresses(world: World, vlan_id: str) -> list[str]:

@@ -83,6 +83,10 @@ _FOLDERS: Final = (
     *("sysroot", "usr/lib/ignition"),
     CONTROL_PLANE.lstrip("/"),
 )
+IN_PLACE_OF_BONDS: Final = (
+    *("usr/sbin/nmcli", "usr/lib/NetworkManager/conf.d/20-bonds.conf", "usr/lib/systemd/system/NetworkManager.service.d/20-bonds.conf"),
+)
+"""Files by which a bond is a bridge, since the kernel of the computer may have no bonds."""
 _MASKED: Final = ("systemd-firstboot", "console-getty", "getty@tty1", "systemd-udevd", "systemd-networkd-wait-online", "e2scrub_reap")
 _REQUIRED: Final = {
     "systemd-nspawn": "systemd-container",

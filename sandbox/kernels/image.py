@@ -66,8 +66,9 @@ def _complete(made: Path) -> Path:
     kernel.rename(image / "vmlinuz")
     tree.finish(made)
     units = made / "etc/systemd/system"
-    # Containers have no udev.
-    (units / "systemd-udevd.service").unlink()
+    # Containers have no udev, and no bonds.
+    for path in (units / "systemd-udevd.service", *map(made.joinpath, tree.IN_PLACE_OF_BONDS)):
+        path.unlink()
     for name in _MASKED:
         (units / name).symlink_to("/dev/null")
     subprocess.run(["cp", "--archive", "--no-preserve=ownership", f"{_FILES}/.", str(made)], check=True)

@@ -218,6 +218,12 @@ class Assets:
                 return dict(first_document(manifest["data"]["install-config"]))
         raise AssetError("bootstrap config has no manifest of ConfigMap kube-system/cluster-config-v1")
 
+    @property
+    def service_networks(self) -> list[str]:
+        """The networks of Services: in a dual stack cluster one of each IP version."""
+        networking = self.install_config.get("networking") or {}
+        return list(networking.get("serviceNetwork") or ["172.30.0.0/16"])
+
     @cached_property
     def pull_secret(self) -> str:
         """The global pull secret, JSON text."""

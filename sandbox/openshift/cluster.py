@@ -456,7 +456,8 @@ class Cluster(ABC):
         name = pool["metadata"]["name"]
         selector = (pool.get("spec") or {}).get("machineConfigSelector")
         chosen = [item for item in machine_configs if resources.selects(selector, resources.labels_of(item))]
-        config = machine_config_server.merged([machine_config_server.template(name, schedulable=schedulable), *chosen])
+        template = machine_config_server.template(name, schedulable=schedulable, dual_stack=len(self.assets.service_networks) > 1)
+        config = machine_config_server.merged([template, *chosen])
         arguments = machine_config_server.kernel_arguments(chosen)
         # An upgrade brings another operating system, so every pool gets another rendered config. Kernel arguments are part of it too.
         system = " ".join([self.version if self.is_upgraded else "", *arguments]).strip()

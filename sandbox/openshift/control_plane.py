@@ -205,12 +205,10 @@ class ControlPlane:
 
 def apiserver_flags(assets: Assets) -> list[str]:
     """Return the flags that every API server of a cluster has. Paths are relative to a directory with its keys and files in ``pki``."""
-    networking = assets.install_config.get("networking") or {}
-    services = networking.get("serviceNetwork") or ["172.30.0.0/16"]
     default, *others = assets.servers
     return [
         "--endpoint-reconciler-type=none",
-        f"--service-cluster-ip-range={','.join(services)}",
+        f"--service-cluster-ip-range={','.join(assets.service_networks)}",
         f"--tls-cert-file=pki/{default}.crt",
         f"--tls-private-key-file=pki/{default}.key",
         # By the names in them, as clients name the server (SNI).

@@ -200,7 +200,7 @@ def rendered_name(pool: str, config: Config, system: str = "") -> str:
     return f"rendered-{pool}-{digest}"
 
 
-def template(pool: str, *, schedulable: bool) -> Config:
+def template(pool: str, *, schedulable: bool, dual_stack: bool = False) -> Config:
     """Return the MachineConfig the operator itself makes for a pool: kubelet's configuration and unit."""
     control_plane = pool == "master"
     labels = ["control-plane", "master"] if control_plane else ["worker"]
@@ -212,7 +212,7 @@ def template(pool: str, *, schedulable: bool) -> Config:
         "--kubeconfig=/var/lib/kubelet/kubeconfig",
         "--container-runtime-endpoint=/var/run/crio/crio.sock",
         f"--node-labels={','.join(ROLE_LABEL + label for label in labels)},node.openshift.io/os_id=${{ID}},${{CUSTOM_KUBELET_LABELS}}",
-        "--node-ip=${KUBELET_NODE_IP}",
+        f"--node-ip=${{{'KUBELET_NODE_IPS' if dual_stack else 'KUBELET_NODE_IP'}}}",
         "--cloud-provider=",
         "--v=${KUBELET_LOG_LEVEL}",
     ]

@@ -24,7 +24,9 @@ def scan(address: str, ports: Sequence[int]) -> dict[str, list[int]]:
 
     def collect(milliseconds: int) -> None:
         for number, _event in poller.poll(milliseconds):
-            finish(number, "open" if pending[number][0].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0 else "")
+            error = pending[number][0].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            # The router gives up an address where no host answers after 3 s, or sooner if others have asked before.
+            finish(number, {0: "open", errno.EHOSTUNREACH: "dropped"}.get(error, ""))
         for number in [number for number, (_socket, _port, end) in pending.items() if end < time.monotonic()]:
             finish(number, "dropped")
 
@@ -36,7 +38,7 @@ def scan(address: str, ports: Sequence[int]) -> dict[str, list[int]]:
             states[port] = state
 
     for port in ports:
-        connection = socket.socket()
+        connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         connection.setblocking(False)
         if connection.connect_ex((address, port)) == errno.EINPROGRESS:
             pending[connection.fileno()] = connection, port, time.monotonic() + PATIENCE

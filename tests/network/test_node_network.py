@@ -43,9 +43,9 @@ class Node:
             (self.folder / "metadata.new").replace(document)
         return document
 
-    def run(self, network: str, metadata: dict[str, Any] | None, families: tuple[int, ...] = (4,)) -> subprocess.CompletedProcess[str]:
+    def run(self, network: str, metadata: dict[str, Any] | None) -> subprocess.CompletedProcess[str]:
         """Run the script as its unit does, with this answer of the metadata service."""
-        environment = self.environment(network, self.answer(metadata), families)
+        environment = self.environment(network, self.answer(metadata))
         return subprocess.run(["node-network"], env=environment, capture_output=True, text=True, check=False, timeout=30)
 
     def run_until(self, network: str, answers: list[dict[str, Any] | None]) -> tuple[list[str], int]:
@@ -61,14 +61,14 @@ class Node:
             process.stdout.read()
         return said, process.returncode
 
-    def environment(self, network: str, document: Path, families: tuple[int, ...] = (4,)) -> dict[str, str]:
+    def environment(self, network: str, document: Path) -> dict[str, str]:
         """Write the files of the MachineConfig, and return the environment of its unit."""
         master, _worker = node_network(
             {
                 "node_network": {
                     "kind": network,
                     "metadata_url": document.as_uri(),
-                    "families": families,
+                    "families": (4,),
                     "script": (FILES / "node-network.sh").read_text(encoding="utf-8"),
                     "service": "",
                 }
@@ -198,13 +198,6 @@ async def test_addresses_that_changed_are_configured(sandbox: Sandbox, node: Nod
     node.run("bond", metadata)
     assert node.profile("bond0")["ipv4"]["address1"] == "192.0.2.3/31,192.0.2.2"
     assert len(node.calls) == 4
-
-
-async def test_the_node_address_is_of_the_first_ip_version(sandbox: Sandbox, node: Node) -> None:
-    metadata = await metadata_of(sandbox)
-    for families in ((4, 6), (6,)):
-        node.run("bond", metadata, families=families)
-        assert node.hint == addresses(metadata)[families[0], True]["gateway"]
 
 
 async def test_the_route_to_private_addresses_is_that_of_the_metadata(sandbox: Sandbox, node: Node) -> None:

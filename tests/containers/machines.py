@@ -21,6 +21,7 @@ from tests.containers import port_scan
 from tests.e2e.harness import NAME, User
 
 MARKS = [pytest.mark.e2e, pytest.mark.long, pytest.mark.skipif(not os.environ.get("SANDBOX_NAMESPACE"), reason="run by tests.containers")]
+NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
 KUBELET, CONFIG_SERVER, API = 10250, 22623, 6443
 
 

@@ -17,14 +17,24 @@ import yaml
 from sandbox import namespace
 from sandbox.containers.tree import PROGRAMS
 from sandbox.demo import processes_of
-from tests.containers.machines import KUBELET, MARKS, Machine, check_open_ports, is_silent, listed_ports, readiness, result_of, scan_from
+from tests.containers.machines import (
+    KUBELET,
+    MARKS,
+    NODES,
+    Machine,
+    check_open_ports,
+    is_silent,
+    listed_ports,
+    readiness,
+    result_of,
+    scan_from,
+)
 from tests.e2e.harness import NAME, User, until
 from tests.e2e.test_failure_bundle import bundles, refused, unpacked
 from tests.ssh_keys import make_ssh_key
 from tests.unit.test_programs_on_machines import UNITS
 
 pytestmark = MARKS
-NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
 MASTERS = NODES[:3]
 TIME_SERVER = "192.0.2.123"
 OWN_SETTINGS: dict[str, Any] = {

@@ -172,4 +172,6 @@ class ControlPlaneKeys:
 
     def files(self) -> dict[str, bytes]:
         """Return the files that the processes of a control plane machine read, by their names."""
-        return {path.name: path.read_bytes() for path in self.directory.iterdir() if path.stem not in _OWN}
+        # A file that is being written has the suffix .new.
+        paths = [path for path in self.directory.iterdir() if path.stem not in _OWN and path.suffix != ".new"]
+        return {path.name: path.read_bytes() for path in paths}

@@ -27,19 +27,18 @@ _READ_EVERY: Final = 2.0
 _TIMEOUT: Final = 5.0
 
 
-def etcd_flags(name: str, address: str, listen: str, members: Mapping[str, str], *client_urls: str) -> list[str]:
+def etcd_flags(name: str, address: str, members: Mapping[str, str]) -> list[str]:
     """Return the flags of a member. ``members``: addresses by name, its own among them; alone it begins a cluster.
 
-    ``listen``: the address that it listens at, ``client_urls``: further ones for clients.
-
-    Paths are relative to a directory with its certificates in ``etcd-certs``.
+    As in the pod of OpenShift it listens at all addresses of the machine, of both IP versions. Paths are relative to a directory with its
+    certificates in ``etcd-certs``.
     """
-    own = f"https://{address}"
+    own, every = f"https://{address}", "https://0.0.0.0"
     return [
         f"--name={name}",
-        f"--listen-client-urls={','.join((*client_urls, f'https://{listen}:{CLIENT_PORT}'))}",
+        f"--listen-client-urls={every}:{CLIENT_PORT}",
         f"--advertise-client-urls={own}:{CLIENT_PORT}",
-        f"--listen-peer-urls=https://{listen}:{PEER_PORT}",
+        f"--listen-peer-urls={every}:{PEER_PORT}",
         f"--initial-advertise-peer-urls={own}:{PEER_PORT}",
         f"--initial-cluster={','.join(f'{member}=https://{host}:{PEER_PORT}' for member, host in members.items())}",
         f"--initial-cluster-state={'existing' if len(members) > 1 else 'new'}",

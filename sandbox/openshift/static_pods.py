@@ -69,8 +69,7 @@ def etcd(node: str, address: str, members: Mapping[str, str]) -> dict[str, Any]:
         "etcd",
         "--data-dir=/var/lib/etcd",
         f"--listen-metrics-urls=http://127.0.0.1:{METRICS_PORT}",
-        # As in the pod of OpenShift: at all addresses of the machine, of both IP versions.
-        *etcd_flags(node, address, "0.0.0.0", members),  # noqa: S104
+        *etcd_flags(node, address, members),
     ]
     probe = {"httpGet": {"host": "127.0.0.1", "port": METRICS_PORT, "path": "/health"}}
     # As in the pod of OpenShift: commands run in a container of their own, also while the member does not.

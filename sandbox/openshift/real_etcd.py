@@ -27,13 +27,13 @@ _READ_EVERY: Final = 2.0
 _TIMEOUT: Final = 5.0
 
 
-def etcd_flags(name: str, address: str, members: Mapping[str, str]) -> list[str]:
+def etcd_flags(name: str, address: str, members: Mapping[str, str], *, listen: str = "0.0.0.0") -> list[str]:  # noqa: S104
     """Return the flags of a member. ``members``: addresses by name, its own among them; alone it begins a cluster.
 
     As in the pod of OpenShift it listens at all addresses of the machine, of both IP versions. Paths are relative to a directory with its
     certificates in ``etcd-certs``.
     """
-    own, every = f"https://{address}", "https://0.0.0.0"
+    own, every = f"https://{address}", f"https://{listen}"
     return [
         f"--name={name}",
         f"--listen-client-urls={every}:{CLIENT_PORT}",

@@ -33,7 +33,7 @@ async def test_members(tmp_path: Path, binaries: Binaries, monkeypatch: pytest.M
         for name in ("etcd-peer", "etcd-serving"):
             pki.server(signer, name, (address, "127.0.0.1"), DAY).write(certificates / name)
         pki.write_file(certificates / "ca.crt", signer.certificate)
-        flags = etcd_flags(address, address, "unix://etcd:1", {name: name for name in members})
+        flags = etcd_flags(address, address, {name: name for name in members}, listen=address)
         command = [str(binaries.etcd), "--data-dir=data", *flags]
         running.append(subprocess.Popen(command, cwd=certificates.parent, stderr=subprocess.DEVNULL))
         machines[address] = SimpleNamespace(http=BoundHTTP(address, NameService((address, 53), address)))

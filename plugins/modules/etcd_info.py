@@ -11,7 +11,7 @@ description:
   - Lists the etcd members with their health, with C(etcdctl) in an etcd pod. The kubeconfig requires the right to create C(pods/exec) in
     the namespace C(openshift-etcd).
   - With O(removal_of), returns why the machine of a control plane Node cannot be replaced now.
-  - With O(members), waits until exactly these Nodes have healthy members.
+  - With O(members), waits until these Nodes have healthy members, and no other member is unhealthy.
 extends_documentation_fragment:
   - equinix_metal.openshift._attributes.info_module
   - equinix_metal.openshift._cluster

@@ -34,18 +34,9 @@ MEMBER_NOT_FOUND = "etcdserver: member not found"
 GUARD_OFF = "useUnsupportedUnsafeNonHANonProductionUnstableEtcd"
 SECRETS = ("etcd-peer", "etcd-serving", "etcd-serving-metrics")
 
-ETCD_INFO_OPTIONS = Options(
-    {
-        "members": {"type": "list", "elements": "str", "default": []},
-        "removal_of": {"type": "str"},
-    }
-)
+ETCD_INFO_OPTIONS = Options({"members": {"type": "list", "elements": "str", "default": []}, "removal_of": {"type": "str"}})
 ETCD_MEMBER_OPTIONS = Options(
-    {
-        "node": {"type": "str", "required": True},
-        "id": {"type": "str"},
-        "state": {"type": "str", "choices": ["absent"], "default": "absent"},
-    }
+    {"node": {"type": "str", "required": True}, "id": {"type": "str"}, "state": {"type": "str", "choices": ["absent"], "default": "absent"}}
 )
 ETCD_REPLACEMENT_OPTIONS = Options(
     {
@@ -181,8 +172,8 @@ def _pods(client: ClusterClient, avoid: str) -> list[str]:
 def removal_blockers(members: Sequence[Member], operator: Operator, unready: Iterable[str], node: str) -> list[str]:
     """Return why the control plane machine of ``node`` cannot be replaced now; none when it can.
 
-    ``unready``: control plane Nodes that are not Ready. Its machine is deleted before its member is removed, so the other members have to
-    be a majority of all voting members.
+    ``unready``: control plane Nodes that are not Ready, or do not exist. Its machine is deleted before its member is removed, so the other
+    members have to be a majority of all voting members.
     """
     other = operator.replacing.node
     if other and other != node:
@@ -208,19 +199,26 @@ def removal_blockers(members: Sequence[Member], operator: Operator, unready: Ite
             f"The etcd members of {', '.join(sick)} are not healthy, and only one can be replaced at a time. Switch on these machines and"
             " wait until oc get etcd cluster reports EtcdMembersAvailable, or replace the machine that is lost first."
         )
-    waiting = sorted(set(unready) - {node, *sick})
+    # A node that is lost with its member, which was removed to restore the quorum, is replaced after this one.
+    waiting = sorted({member.name for member in healthy} & set(unready))
     if waiting:
         blockers.append(f"The control plane nodes {', '.join(waiting)} are not Ready. Wait until they are, then run again.")
+    if not other and node not in {*unready, *(member.name for member in members)}:
+        blockers.append(
+            f"{node} is Ready and has no etcd member: the etcd operator may add one while the device is deleted, and etcd would lose its"
+            " quorum. Wait until the operator has added it, or switch the device off and wait until the Node is not Ready."
+        )
     return blockers
 
 
 def membership_problems(members: Sequence[Member], operator: Operator, nodes: Collection[str]) -> list[str]:
-    """Return what is missing until exactly these nodes have healthy etcd members and the operator reports no problem."""
+    """Return what is missing until these nodes have healthy etcd members, no other member is sick, and the operator reports no problem."""
     voting = {member.name: member for member in members if not member.learner}
+    sick = {name for name, member in voting.items() if not member.healthy}
     pending = [
         *(f"etcd has no member of {name}" for name in sorted(set(nodes) - voting.keys())),
-        *(f"the etcd member of {name} is not healthy" for name in sorted(nodes) if name in voting and not voting[name].healthy),
-        *(f"etcd has a member of {name}, which is to be removed" for name in sorted(voting.keys() - set(nodes))),
+        *(f"the etcd member of {name} is not healthy" for name in sorted(sick & set(nodes))),
+        *(f"etcd has a sick member of {name}, which is to be removed" for name in sorted(sick - set(nodes))),
     ]
     return pending + ([f"the etcd operator reports: {operator.problem}"] if operator.problem else [])
 
@@ -241,7 +239,7 @@ def poll_members(client: ClusterClient, params: Mapping[str, Any], result: dict[
     control_plane = [peer for peer in map(read_node, client.nodes()) if peer.control_plane] if node else []
     if node and not control_plane:
         raise client.add_origin(ClusterUnreachableError(f"{reading}the cluster lists no control plane node"))
-    unready = [peer.name for peer in control_plane if not peer.ready]
+    unready = {node, *(peer.name for peer in control_plane)} - {peer.name for peer in control_plane if peer.ready}
     result.update(
         members=[asdict(member) for member in members],
         quorum_guard=operator.guarded,

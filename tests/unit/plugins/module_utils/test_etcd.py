@@ -35,7 +35,7 @@ def members(healthy: str, sick: str = "", learners: str = "") -> list[Member]:
     ],
 )
 def test_a_machine_is_replaced_only_while_the_others_are_a_healthy_majority(given: list[Member], node: str, blocked: str) -> None:
-    blockers = removal_blockers(given, IDLE, [], node)
+    blockers = removal_blockers(given, IDLE, [node], node)
     if blocked:
         assert any(blocked in each for each in blockers), blockers
     else:
@@ -54,6 +54,12 @@ def test_the_other_nodes_have_to_be_ready() -> None:
     assert "c are not Ready" in blocker
 
 
+def test_machines_that_lost_their_members_together_are_replaced_one_after_the_other() -> None:
+    assert removal_blockers(members("a"), IDLE, ["b", "c"], "b") == []
+    (blocker,) = removal_blockers(members("a"), IDLE, ["c"], "b")
+    assert "b is Ready and has no etcd member" in blocker
+
+
 @pytest.mark.parametrize(
     ("given", "problem", "expected"),
     [
@@ -61,8 +67,9 @@ def test_the_other_nodes_have_to_be_ready() -> None:
         (members("ab"), "", ["etcd has no member of c"]),
         (members("ab", learners="c"), "", ["etcd has no member of c"]),
         (members("ab", sick="c"), "", ["the etcd member of c is not healthy"]),
-        (members("abcd"), "", ["etcd has a member of d, which is to be removed"]),
+        (members("abcd"), "", []),
+        (members("abc", sick="d"), "", ["etcd has a sick member of d, which is to be removed"]),
     ],
 )
-def test_exactly_the_desired_nodes_have_healthy_members(given: list[Member], problem: str, expected: list[str]) -> None:
+def test_the_desired_nodes_have_healthy_members(given: list[Member], problem: str, expected: list[str]) -> None:
     assert membership_problems(given, Operator("1", guarded=True, replacing=Replacement(), problem=problem), "abc") == expected

@@ -386,7 +386,8 @@ def _unreachable(metal: MetalReading, api: ClusterReading) -> Iterator[Finding]:
             "unreachable",
             "cluster API",
             printable(api.problem, LINE),
-            "check the kubeconfig, the load balancer and the control plane devices; Nodes and operators are unknown until then",
+            "check the kubeconfig, the load balancer and the control plane devices; if all of them run, etcd may have lost its quorum:"
+            " docs/recovery.md. Nodes and operators are unknown until then",
         )
     for problem in api.unread:
         yield Finding("unreachable", "cluster API", printable(problem, LINE), "use a kubeconfig that may read this object")
@@ -406,7 +407,7 @@ def _degraded(api: ClusterReading, now: datetime) -> Iterator[Finding]:
                     "degraded",
                     name,
                     f"operator {name} {words}{_since(state.since, now)}: {printable(state.message, LINE)}",
-                    f"oc describe co {name}",
+                    f"oc describe co {name}{'; a member whose data is lost: docs/recovery.md' if name == 'etcd' else ''}",
                 )
     for pool in api.pools:
         state = conditions(pool).get("Degraded")

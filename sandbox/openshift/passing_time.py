@@ -25,7 +25,8 @@ from sandbox.openshift import pki
 from sandbox.openshift.cluster import REQUESTS_OUTLIVED, Cluster, Clusters
 
 # Below a machine's folder: of pretended kubelets, and of real ones (certificate and key in one file, named after its time).
-_CERTIFICATES: Final = ("system/kubelet/kubelet-*-current.crt", "system/var/lib/kubelet/pki/kubelet-*-[0-9]*.pem")
+_OF_REAL: Final = "var/lib/kubelet/pki/kubelet-*-[0-9]*.pem"
+_CERTIFICATES: Final = ("system/kubelet/kubelet-*-current.crt", f"system/{_OF_REAL}", f"system/container/upper/{_OF_REAL}")
 _CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n?", re.DOTALL)
 
 

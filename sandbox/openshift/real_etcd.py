@@ -27,8 +27,8 @@ _READ_EVERY: Final = 2.0
 _TIMEOUT: Final = 5.0
 
 
-def etcd_flags(name: str, address: str, members: Mapping[str, str], *, listen: str = "0.0.0.0") -> list[str]:  # noqa: S104
-    """Return the flags of a member. ``members``: addresses by name, its own among them; alone it begins a cluster.
+def etcd_flags(name: str, address: str, listen: str = "0.0.0.0") -> list[str]:  # noqa: S104
+    """Return the flags of a member, which begins a cluster without further ones.
 
     As in the pod of OpenShift it listens at all addresses of the machine, of both IP versions. Paths are relative to a directory with its
     certificates in ``etcd-certs``.
@@ -40,8 +40,6 @@ def etcd_flags(name: str, address: str, members: Mapping[str, str], *, listen: s
         f"--advertise-client-urls={own}:{CLIENT_PORT}",
         f"--listen-peer-urls={every}:{PEER_PORT}",
         f"--initial-advertise-peer-urls={own}:{PEER_PORT}",
-        f"--initial-cluster={','.join(f'{member}=https://{host}:{PEER_PORT}' for member, host in members.items())}",
-        f"--initial-cluster-state={'existing' if len(members) > 1 else 'new'}",
         "--client-cert-auth",
         "--trusted-ca-file=etcd-certs/ca.crt",
         "--cert-file=etcd-certs/etcd-serving.crt",

@@ -91,8 +91,7 @@ class StaticPodCluster(Cluster):
         if not disk.has("kube-apiserver"):
             name = BOOTSTRAP if is_bootstrap else machine.hardware.hostname.lower()
             disk.write(self._first_member_files(address) if is_bootstrap else await self._member_files(name))
-            members = {name: address} | {member.name or name: member.address for member in self.etcd}
-            disk.install("etcd", static_pods.etcd(name, address, members))
+            disk.install("etcd", static_pods.etcd(name, address, is_first=is_bootstrap))
             machine.console("static pods: etcd is installed")
             while not await self._has_started(address):  # noqa: ASYNC110 - it is polled
                 await asyncio.sleep(_POLL)
@@ -165,6 +164,10 @@ class StaticPodCluster(Cluster):
 
     async def read_etcd_members(self) -> None:
         await self.etcd.read()
+        endpoints = "".join(f"{member.address}\n" for member in self.etcd).encode()
+        for machine in self.machines.values():
+            if machine.userland is not None:
+                Disk(machine.userland.root).write({static_pods.ENDPOINTS: endpoints})
 
     async def add_etcd_member(self, name: str, address: str) -> None:
         await self.etcd.add(address)

@@ -9,6 +9,7 @@ Containers of the image :data:`IMAGE` are processes in the machine (``sandbox/co
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,8 @@ from sandbox.openshift.real_etcd import CLIENT_PORT, METRICS_PORT, etcd_flags
 from sandbox.openshift.resources import ETCD_NAMESPACE
 
 IMAGE: Final = "localhost/machine"
+ENDPOINTS: Final = "etcd-endpoints"
+"""File of the addresses of the members that a new one asks before its start."""
 API_PORT: Final = 6443
 RESOURCES: Final = "/etc/kubernetes/static-pod-resources"
 _MANIFESTS: Final = "/etc/kubernetes/manifests"
@@ -63,14 +66,18 @@ class Disk:
         return self._root / path.lstrip("/")
 
 
-def etcd(node: str, address: str, members: Mapping[str, str]) -> dict[str, Any]:
-    """Return the static pod of a member. ``members``: addresses of the cluster's members by name, this one among them."""
+def etcd(node: str, address: str, *, is_first: bool = False) -> dict[str, Any]:
+    """Return the static pod of a member, which joins those of the cluster unless it ``is_first``."""
     command = [
         "etcd",
         "--data-dir=/var/lib/etcd",
         f"--listen-metrics-urls=http://127.0.0.1:{METRICS_PORT}",
-        *etcd_flags(node, address, members),
+        *etcd_flags(node, address),
     ]
+    if not is_first:
+        discover = f"ETCD_INITIAL_CLUSTER=$(discover-etcd-initial-cluster {node} {address})"
+        join = ["exec", *command, "--initial-cluster-state=existing"]
+        command = ["bash", "-c", f"{discover} && export ETCD_INITIAL_CLUSTER && {shlex.join(join)}"]
     probe = {"httpGet": {"host": "127.0.0.1", "port": METRICS_PORT, "path": "/health"}}
     # As in the pod of OpenShift: commands run in a container of their own, also while the member does not.
     return _pod(ETCD_NAMESPACE, "etcd", [_container("etcdctl", ["sleep", "infinity"]), _container("etcd", command, probe)])

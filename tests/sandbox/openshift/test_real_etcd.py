@@ -28,13 +28,12 @@ async def test_members(tmp_path: Path, binaries: Binaries, monkeypatch: pytest.M
     machines: dict[str, Any] = {}
     running: list[subprocess.Popen[bytes]] = []
 
-    def start(address: str, *members: str) -> None:
+    def start(address: str, *joining: str) -> None:
         certificates = tmp_path / address / "etcd-certs"
         for name in ("etcd-peer", "etcd-serving"):
             pki.server(signer, name, (address, "127.0.0.1"), DAY).write(certificates / name)
         pki.write_file(certificates / "ca.crt", signer.certificate)
-        flags = etcd_flags(address, address, {name: name for name in members}, listen=address)
-        command = [str(binaries.etcd), "--data-dir=data", *flags]
+        command = [str(binaries.etcd), "--data-dir=data", *etcd_flags(address, address, address), *joining]
         running.append(subprocess.Popen(command, cwd=certificates.parent, stderr=subprocess.DEVNULL))
         machines[address] = SimpleNamespace(http=BoundHTTP(address, NameService((address, 53), address)))
 
@@ -55,12 +54,13 @@ async def test_members(tmp_path: Path, binaries: Binaries, monkeypatch: pytest.M
         return etcd.at(SECOND) is not None
 
     try:
-        start(FIRST, FIRST)
+        start(FIRST)
         await eventually(voting, within=60)
         await eventually(added, within=60)
         await etcd.add("127.99.0.3")
         assert [(member.address, member.started) for member in etcd] == [(FIRST, True), (SECOND, False)]
-        start(SECOND, FIRST, SECOND)
+        members = ",".join(f"{name}=https://{name}:2380" for name in (FIRST, SECOND))
+        start(SECOND, "--initial-cluster-state=existing", f"--initial-cluster={members}")
         await eventually(voting, within=60)
         with pytest.raises(MembershipError, match="member not found"):
             await etcd.remove(1)

@@ -179,8 +179,8 @@ def removal_blockers(members: Sequence[Member], operator: Operator, unready: Ite
     if other and other != node:
         return [f"The replacement of {other} is not complete. Complete it first: ansible-playbook replace.yml -e openshift_replace={other}"]
     voting = [member for member in members if not member.learner]
-    # During a replacement the new member may have the name of the old one.
-    rest = [member for member in voting if member.name != node]
+    # When the replacement is continued, the member of this name may be the new one, which stays.
+    rest = [member for member in voting if member.name != node or (other and member.id != operator.replacing.member)]
     healthy = [member for member in rest if member.healthy]
     blockers = []
     if not rest:
@@ -193,7 +193,7 @@ def removal_blockers(members: Sequence[Member], operator: Operator, unready: Ite
             f"etcd would lose its quorum: {len(healthy)} of {len(voting)} voting members would be healthy without {node}, and"
             f" {len(voting) // 2 + 1} are needed."
         )
-    sick = sorted(member.name for member in rest if not member.healthy)
+    sick = sorted(member.name for member in rest if not member.healthy and member.name != node)
     if sick and rest:
         blockers.append(
             f"The etcd members of {', '.join(sick)} are not healthy, and only one can be replaced at a time. Switch on these machines and"

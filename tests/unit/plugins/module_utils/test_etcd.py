@@ -56,6 +56,8 @@ def test_the_other_nodes_have_to_be_ready() -> None:
 
 def test_machines_that_lost_their_members_together_are_replaced_one_after_the_other() -> None:
     assert removal_blockers(members("a"), IDLE, ["b", "c"], "b") == []
+    continued = Operator("1", guarded=True, replacing=Replacement("b", "device", ""), problem="")
+    assert removal_blockers(members("ab"), continued, ["c"], "b") == []
     (blocker,) = removal_blockers(members("a"), IDLE, ["c"], "b")
     assert "b is Ready and has no etcd member" in blocker
 

@@ -19,10 +19,26 @@ from sandbox import namespace
 from sandbox.testing.process import REPOSITORY
 from tests.containers import port_scan
 from tests.e2e.harness import NAME, User
+from tests.ssh_keys import make_ssh_key
 
 MARKS = [pytest.mark.e2e, pytest.mark.long, pytest.mark.skipif(not os.environ.get("SANDBOX_NAMESPACE"), reason="run by tests.containers")]
 NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
+MASTERS = NODES[:3]
 KUBELET, CONFIG_SERVER, API = 10250, 22623, 6443
+
+
+@contextlib.contextmanager
+def user_of_containers(folder: Path, variables: dict[str, Any], **own: Any) -> Iterator[User]:
+    """Yield the user of a sandbox whose nodes are containers. ``variables``: of all machines; ``own``: further parts of the inventory."""
+    user = User(folder, speed=240, machines="container")
+    key = make_ssh_key(user.folder / "key").with_suffix(".pub").read_text(encoding="ascii").strip()
+    user.variables["OPENSHIFT_SSH_PUBLIC_KEY"] = key
+    with user.at_work():
+        namespace.use_name_server(user.folder)
+        user.ask("POST", "ssh-keys", json={"label": "user", "key": key})
+        inventory = {"all": {"vars": {**variables, "metal_console_key": str(user.folder / "key")}}, **own}
+        (user.inventory / "02-own.yml").write_text(json.dumps(inventory), encoding="utf-8")
+        yield user
 
 
 class Machine:
@@ -60,6 +76,10 @@ class Machine:
         """Return the units that systemd has started in any boot."""
         jobs = ((entry.get("UNIT"), entry.get("JOB_TYPE"), entry.get("JOB_RESULT")) for entry in self.entries())
         return {str(unit) for unit, kind, result in jobs if unit and (kind, result) == ("start", "done")}
+
+    def boots(self) -> int:
+        """Return how often the installed system has booted."""
+        return len({entry.get("_BOOT_ID") for entry in self.entries()})
 
     def entries(self) -> list[dict[str, Any]]:
         (folder,) = (self.disk / "var/log/journal").iterdir()
@@ -164,3 +184,11 @@ def outsider() -> Iterator[str]:
         yield "outsider"
     finally:
         subprocess.run(["ip", "netns", "delete", "outsider"], check=True)
+
+
+def members(user: User) -> list[str]:
+    """Return the short names of the etcd members, read in the pod of one as the collection does."""
+    command = f"exec --namespace=openshift-etcd etcd-master-0.{NAME} --container=etcdctl -- etcdctl member list -w json"
+    kubectl = [str(user.folder / "sandbox/bin/kubectl"), f"--kubeconfig={user.cluster / 'kubeconfig'}", *command.split()]
+    done = subprocess.run(kubectl, capture_output=True, text=True, check=True)
+    return sorted(member["name"].removesuffix(f".{NAME}") for member in json.loads(done.stdout)["members"])

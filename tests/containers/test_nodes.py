@@ -14,28 +14,28 @@ from typing import Any
 import pytest
 import yaml
 
-from sandbox import namespace
 from sandbox.containers.tree import PROGRAMS
 from sandbox.demo import processes_of
 from tests.containers.machines import (
     KUBELET,
     MARKS,
+    MASTERS,
     NODES,
     Machine,
     check_open_ports,
     is_silent,
     listed_ports,
+    members,
     readiness,
     result_of,
     scan_from,
+    user_of_containers,
 )
 from tests.e2e.harness import NAME, User, until
 from tests.e2e.test_failure_bundle import bundles, refused, unpacked
-from tests.ssh_keys import make_ssh_key
 from tests.unit.test_programs_on_machines import UNITS
 
 pytestmark = MARKS
-MASTERS = NODES[:3]
 TIME_SERVER = "192.0.2.123"
 OWN_SETTINGS: dict[str, Any] = {
     "openshift_node_labels": {"example.com/zone": "a"},
@@ -54,15 +54,8 @@ BOOTSTRAPS = "TASK [Wait for bootstrap to complete]"
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    user = User(tmp_path_factory.mktemp("containers"), speed=240, machines="container")
-    key = make_ssh_key(user.folder / "key").with_suffix(".pub").read_text(encoding="ascii").strip()
-    user.variables["OPENSHIFT_SSH_PUBLIC_KEY"] = key
-    with user.at_work():
-        namespace.use_name_server(user.folder)
-        user.ask("POST", "ssh-keys", json={"label": "user", "key": key})
-        variables = {"openshift_time_servers": [TIME_SERVER], "metal_console_key": str(user.folder / "key")}
-        own = {"all": {"vars": variables, "hosts": {"worker-1": OWN_SETTINGS}}}
-        (user.inventory / "02-own.yml").write_text(json.dumps(own), encoding="utf-8")
+    own = {"children": {"worker": {"hosts": {"worker-1": OWN_SETTINGS}}}}
+    with user_of_containers(tmp_path_factory.mktemp("containers"), {"openshift_time_servers": [TIME_SERVER]}, workers=own) as user:
         yield user
 
 
@@ -131,14 +124,6 @@ def test_every_unit_of_a_node_has_started(user: User) -> None:
         assert {"report-first-boot.service", "nodeip-configuration.service", "kubelet.service"} <= machine.started()
         events = [event["body"] for event in user.ask("GET", f"devices/{machine.id}/events", params={"per_page": 250})["events"]]
         assert "[first boot] Ignition status: finished successfully" in events
-
-
-def members(user: User) -> list[str]:
-    """Return the short names of the etcd members, read in the pod of one as the collection does."""
-    command = f"exec --namespace=openshift-etcd etcd-master-0.{NAME} --container=etcdctl -- etcdctl member list -w json"
-    kubectl = [str(user.folder / "sandbox/bin/kubectl"), f"--kubeconfig={user.cluster / 'kubeconfig'}", *command.split()]
-    done = subprocess.run(kubectl, capture_output=True, text=True, check=True)
-    return sorted(member["name"].removesuffix(f".{NAME}") for member in json.loads(done.stdout)["members"])
 
 
 def test_each_control_plane_machine_has_a_member_and_an_api_server(user: User) -> None:
@@ -240,28 +225,12 @@ def test_the_api_needs_two_of_three_machines(user: User) -> None:
     until(lambda: readiness(Machine(user, "master-0")) == "200", what="the API server has a quorum again")
 
 
-def test_a_loss_of_power_of_all_machines(user: User) -> None:
-    user.switch("power_off")
-    user.play("playbooks/start.yml").ended_well()
-    assert user.nodes() == NODES
-    for name in NODES:
-        assert Machine(user, name).first_boots() == 1, name
-    user.play("install.yml").changed_nothing()
-
-
 def test_no_container_outlives_the_sandbox(user: User) -> None:
     user.sandbox.kill()
     until(lambda: not [command for _number, command in processes_of(user.folder) if "systemd-nspawn" in command], what="containers end")
     user.sandbox.start()
     until(lambda: user.nodes() == NODES, what="all nodes are Ready again")
     user.play("install.yml").changed_nothing()
-
-
-def test_replace_a_control_plane_machine(user: User) -> None:
-    lost = Machine(user, "master-1")
-    user.switch("power_off", "master-1")
-    user.play("replace.yml", "-e", "openshift_replace=master-1").ended_well()
-    assert (members(user), Machine(user, "master-1").id == lost.id) == (MASTERS, False)
 
 
 def test_a_worker_is_replaced(user: User) -> None:

@@ -33,7 +33,7 @@ import httpx
 
 from sandbox.demo import processes_of
 from sandbox.testing.foreign import UnauthorizedClient
-from sandbox.testing.observer import REQUESTS, Names, cluster_api
+from sandbox.testing.observer import Names, cluster_api
 from sandbox.testing.process import REPOSITORY, RunningSandbox, is_write, write_ansible_config
 
 NAME = "demo.metal.test"
@@ -532,25 +532,3 @@ def until(read: Callable[[], Any], *, within: float = 90.0, every: float = 0.5, 
                 return answer
         time.sleep(every)
     raise AssertionError(f"not within {within} s: {what}")
-
-
-def back_from_days_off(user: User, days: int) -> None:
-    """All machines go off, days pass, all go on; their certificates have ended, and only after a word for it they are let in again."""
-    names = user.nodes()
-    user.switch("power_off")
-    aged = user.sandbox.call("POST", "days", json={"days": days})
-    assert len(aged["certificates"]) >= 2 * len(names)
-    user.switch("power_on")
-    until(lambda: user.nodes("Unknown") == names, within=240, what="the cluster has noticed that nobody is there")
-    refused = user.play("playbooks/approve.yml", "-e", "openshift_join_timeout=10")
-    assert refused.code != 0
-    assert "recover_nodes" in refused.output
-    assert user.nodes("Unknown") == names
-
-    run = user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true", timeout=1200).ended_well()
-    assert run.changed > 0
-    assert user.nodes() == names
-    for name in names:
-        serving = [item for item in user.kube(REQUESTS)["items"] if item["spec"]["username"] == f"system:node:{name}.{NAME}"]
-        assert any(item.get("status", {}).get("certificate") for item in serving), f"{name} has no serving certificate again"
-    user.play("playbooks/approve.yml", "-e", "openshift_recover_nodes=true").changed_nothing()

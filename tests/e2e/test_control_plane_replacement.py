@@ -1,4 +1,4 @@
-"""Replacement of control plane machines: a healthy one, a lost one, an interrupted run, and runs that are refused.
+"""Replacement of control plane machines: a healthy one, a lost one, and an interrupted run.
 
 In one cluster, in this order: each test goes on from where the one before left it.
 """
@@ -125,17 +125,3 @@ def test_a_run_that_fails_switches_the_guard_on(user: User) -> None:
     assert record["device"] == ""
     replace(user, lost).ended_well()
     assert_complete(user, before, lost)
-
-
-def test_a_replacement_that_would_lose_the_quorum_is_refused(user: User) -> None:
-    before, off = ids(user), other_than_the_kubeconfig_names(user)
-    user.switch("power_off", off)
-    until(lambda: condition(user, "EtcdMembersDegraded")[0] == "True", what="the member of the machine that is off is reported")
-    refused = replace(user, next(name for name in MASTERS if name != off))
-    assert refused.code != 0
-    assert "etcd would lose its quorum: 1 of 3 voting members" in refused.output
-    assert "nothing was changed" in refused.output
-    assert ids(user) == before
-    assert guard_and_record(user) == (True, None)
-    user.switch("power_on", off)
-    until(lambda: condition(user, "EtcdMembersDegraded")[0] == "False" and off in user.nodes(), within=240, what="it is back")

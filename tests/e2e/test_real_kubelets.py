@@ -1,4 +1,4 @@
-"""A cluster of real kubelets, in the order of its life: installed, scaled, started again while one waits, killed, off for days, destroyed.
+"""A cluster of real kubelets, in the order of its life: installed, scaled, started again while one waits, destroyed.
 
 What pretended kubelets cannot show: that what is approved is what Kubernetes' own program asks for, and that it is content with it.
 """
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sandbox.demo import processes_of
 from sandbox.openshift import NamespacesError, require_namespaces
 from sandbox.testing.observer import REQUESTS
-from tests.e2e.harness import NAME, Moment, User, back_from_days_off, until
+from tests.e2e.harness import NAME, Moment, User, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long]
 
@@ -85,19 +85,6 @@ def test_a_kubelet_restarted_while_it_waits_joins(user: User) -> None:
     alarm = run.output.partition("ALARM ")[2]
     assert first["metadata"]["name"] in alarm
     assert second["metadata"]["name"] in alarm
-
-
-def test_a_machine_rebooted_after_its_approval_joins(user: User) -> None:
-    before = requests_of(user, "worker-2")
-    user.switch("reboot", "worker-2")
-    until(lambda: len(kubelets(user)) == len(user.devices()), what="the kubelet is back")
-    assert user.play("playbooks/approve.yml").ended_well().changed == 0
-    assert [item["metadata"]["name"] for item in requests_of(user, "worker-2")] == [item["metadata"]["name"] for item in before]
-
-
-def test_a_cluster_starts_after_days_without_power(user: User) -> None:
-    back_from_days_off(user, 31)
-    assert len(kubelets(user)) == len(user.devices())
 
 
 def test_destroy_deletes_the_devices_of_real_kubelets(user: User) -> None:

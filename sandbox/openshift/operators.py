@@ -28,6 +28,7 @@ from sandbox.openshift.ingress import IngressOperator, IngressReport
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
+    APPLIES_CONFIGS,
     MACHINE_CONFIG_ANNOTATION,
     ROLE_LABEL,
     annotations_of,
@@ -41,6 +42,8 @@ from sandbox.openshift.workloads import ClusterAccess, Workloads
 _logger = logging.getLogger(__name__)
 
 _FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
+_CUSTOM_POOLS_SINCE: Final = (4, 22)
+"""The first release whose machine config operator knows custom pools at the first boot of a node."""
 
 # Simulated seconds.
 _ROUND: Final = 20.0
@@ -383,6 +386,11 @@ class Operators:
 
     # --- nodes and pools -----------------------------------------------------------------------------------------------
 
+    @property
+    def _labels_custom_pools(self) -> bool:
+        """Whether the release labels a new node by the custom pool whose config it has; earlier ones move it to the pool worker."""
+        return tuple(map(int, self._cluster.version.split(".")[:2])) >= _CUSTOM_POOLS_SINCE
+
     async def _set_roles(self, pools: list[Object], *, schedulable: bool) -> None:
         """Set the role labels of new nodes, and of masters the taint and labels that the Scheduler object implies."""
         custom = {pool["metadata"]["name"]: pool for pool in pools}
@@ -391,8 +399,9 @@ class Operators:
             pool = _pool_of_config(annotations_of(node).get(f"{MACHINE_CONFIG_ANNOTATION}currentConfig", ""))
             changes: dict[str, str | None] = {}
             spec: dict[str, Any] = {}
-            if not any(label.startswith(ROLE_LABEL) for label in labels):
-                changes |= _first_roles(pool, custom.get(pool))
+            roles = _first_roles(pool)
+            if not roles.keys() & labels.keys():
+                changes |= roles | (_pool_labels(custom.get(pool)) if self._labels_custom_pools else {})
             if pool == "master":
                 changed, spec = _master_scheduling(node, schedulable=schedulable)
                 changes |= changed
@@ -437,7 +446,8 @@ class Operators:
         moving = [node for node in nodes if annotations_of(node).get(current) != annotations_of(node).get(desired)]
         for node in moving:
             name = node["metadata"]["name"]
-            if self._after(f"reboot {name} {annotations_of(node)[desired]}", _POOL_REBOOT):
+            applies = APPLIES_CONFIGS in annotations_of(node)
+            if not applies and self._after(f"reboot {name} {annotations_of(node)[desired]}", _POOL_REBOOT):
                 await self._annotate(name, {current: annotations_of(node)[desired], state: "Done"})
         settled = [node for node in nodes if annotations_of(node).get(state) == "Done"]
         waiting = [node for node in settled if annotations_of(node).get(desired) not in {rendered, None}]
@@ -761,14 +771,15 @@ def _members(pools: list[Object], nodes: Mapping[str, Object]) -> dict[str, list
     return members
 
 
-def _first_roles(pool: str, custom: Object | None) -> dict[str, str | None]:
-    """Return the role labels of a node whose first config was of ``pool``; a custom pool's nodes are workers too."""
+def _first_roles(pool: str) -> dict[str, str | None]:
+    """Return the roles that the kubelet of a node gives itself, by the pool of its first config; a custom pool's nodes are workers."""
     if pool == "master":
         return {f"{ROLE_LABEL}control-plane": "", f"{ROLE_LABEL}master": ""}
-    if not pool:
-        return {}
-    selector = ((custom or {}).get("spec") or {}).get("nodeSelector") or {}
-    return {f"{ROLE_LABEL}worker": "", **(selector.get("matchLabels") or {})}
+    return {f"{ROLE_LABEL}worker": ""} if pool else {}
+
+
+def _pool_labels(pool: Object | None) -> dict[str, str | None]:
+    return (((pool or {}).get("spec") or {}).get("nodeSelector") or {}).get("matchLabels") or {}
 
 
 def _master_scheduling(node: Object, *, schedulable: bool) -> tuple[dict[str, str | None], dict[str, Any]]:

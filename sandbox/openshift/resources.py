@@ -40,6 +40,8 @@ ETCD_SECRETS: Final = f"/api/v1/namespaces/{ETCD_NAMESPACE}/secrets"
 
 ROLE_LABEL: Final = "node-role.kubernetes.io/"
 MACHINE_CONFIG_ANNOTATION: Final = "machineconfiguration.openshift.io/"
+APPLIES_CONFIGS: Final = "sandbox/applies-machine-configs"
+"""Annotation of the Node of a machine that gets the configs of its pool. For other Nodes the operators wait as long as that takes."""
 
 _NAMESPACES: Final = (
     "openshift",

@@ -24,6 +24,7 @@ from tests.ssh_keys import make_ssh_key
 MARKS = [pytest.mark.e2e, pytest.mark.long, pytest.mark.skipif(not os.environ.get("SANDBOX_NAMESPACE"), reason="run by tests.containers")]
 NODES = ["master-0", "master-1", "master-2", "worker-0", "worker-1"]
 MASTERS = NODES[:3]
+MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 KUBELET, CONFIG_SERVER, API = 10250, 22623, 6443
 
 

@@ -18,13 +18,14 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import LEASE_DURATION
-from tests.containers.machines import MARKS, MASTERS, Machine, members, readiness, user_of_containers
+from tests.containers.machines import MACHINE_CONFIGS, MARKS, MASTERS, Machine, members, readiness, user_of_containers
 from tests.e2e.harness import NAME, Run, User, until
 
 pytestmark = MARKS
 
 WORKERS = ["infra-0", "worker-0"]
 NODES = sorted([*WORKERS, *MASTERS])
+UNIT = "[Service]\nType=oneshot\nExecStart=/usr/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 POOL = {"openshift_pool_machine_config": True, "openshift_kernel_arguments": ["hugepages=16"]}
 EXPIRED = "part of the existing bootstrap client certificate in /var/lib/kubelet/kubeconfig is expired"
 LONGEST_GAP = 10.0
@@ -46,9 +47,37 @@ def test_a_pool_with_kernel_arguments_of_its_own_costs_no_boot(user: User) -> No
     assert user.nodes() == NODES
     assert {name: Machine(user, name).boots() for name in NODES} == dict.fromkeys(NODES, 2)
     node = user.kube(f"/api/v1/nodes/infra-0.{NAME}")["metadata"]
-    assert "node-role.kubernetes.io/infra" in node["labels"]
+    assert {"node-role.kubernetes.io/infra", "node-role.kubernetes.io/worker"} <= set(node["labels"])
     assert node["annotations"]["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-infra-")
     user.play("install.yml").changed_nothing()
+
+
+def test_a_later_machine_config_costs_one_boot_of_each_worker(user: User) -> None:
+    """And its removal another one: files and units are there, and gone."""
+    name, path = "99-worker-own", "/etc/own.conf"
+    source = {"source": "data:,own%0A"}
+    unit = {"name": "own.service", "enabled": True, "contents": UNIT}
+    config = {"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": path, "contents": source}]}, "systemd": {"units": [unit]}}
+    metadata = {"name": name, "labels": {"machineconfiguration.openshift.io/role": "worker"}}
+    body = {"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": metadata}
+    spec = {"config": config, "kernelArguments": ["hugepages=8"]}
+    user.kube(MACHINE_CONFIGS, "POST", body | {"spec": spec})
+    until(partial(have_booted, user, 3), within=240, what="workers have rebooted into the config")
+    for worker in map(partial(Machine, user), WORKERS):
+        assert worker.inside("/usr/bin/cat", path).stdout == "own\n"
+        assert "own.service" in worker.started()
+    user.kube(f"{MACHINE_CONFIGS}/{name}", "DELETE")
+    until(partial(have_booted, user, 4), within=240, what="workers have rebooted into the config before")
+    assert not any((Machine(user, worker).disk / path[1:]).exists() for worker in WORKERS)
+    assert {master: Machine(user, master).boots() for master in MASTERS} == dict.fromkeys(MASTERS, 2)
+    user.play("install.yml").changed_nothing()
+
+
+def have_booted(user: User, boots: int) -> bool:
+    """Whether the workers have booted so often, and all pools report the newest config."""
+    pools = [pool["status"] for pool in user.kube("/apis/machineconfiguration.openshift.io/v1/machineconfigpools")["items"]]
+    updated = all(pool["updatedMachineCount"] == pool["readyMachineCount"] == pool["machineCount"] for pool in pools)
+    return updated and [Machine(user, name).boots() for name in WORKERS] == [boots] * len(WORKERS)
 
 
 def test_certificates_end_while_all_machines_are_off(user: User) -> None:

@@ -18,6 +18,7 @@ from sandbox.containers.tree import PROGRAMS
 from sandbox.demo import processes_of
 from tests.containers.machines import (
     KUBELET,
+    MACHINE_CONFIGS,
     MARKS,
     MASTERS,
     NODES,
@@ -42,7 +43,6 @@ OWN_SETTINGS: dict[str, Any] = {
     "openshift_node_taints": [{"key": "own", "effect": "PreferNoSchedule"}],
 }
 """Of worker-1."""
-MACHINE_CONFIGS = "/apis/machineconfiguration.openshift.io/v1/machineconfigs"
 NOT_RUN = {
     **dict.fromkeys(("choose-disk.service", "set-clock.service", "wipe-disks.service"), "of the live system, which is simulated"),
     **dict.fromkeys(("kube-vip.service", "kube-vip.timer", "kube-vip-address.service"), "tests/load_balancer has the announced address"),

@@ -1,7 +1,4 @@
-"""A cluster that loses what it needs: certificates that end while all machines are off, the data of one etcd member, and that of most.
-
-In the order of its life. A pool has a MachineConfigPool and kernel arguments of its own.
-"""
+"""A cluster that loses certificates while all machines are off, the data of one etcd member, and that of most, in the order of its life."""
 
 from __future__ import annotations
 
@@ -28,8 +25,6 @@ NODES = sorted([*WORKERS, *MASTERS])
 UNIT = "[Service]\nType=oneshot\nExecStart=/usr/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 POOL = {"openshift_pool_machine_config": True, "openshift_kernel_arguments": ["hugepages=16"]}
 EXPIRED = "part of the existing bootstrap client certificate in /var/lib/kubelet/kubeconfig is expired"
-LONGEST_GAP = 10.0
-"""Seconds: a new leader of etcd, on a busy computer."""
 DESTROYED = "dataDir has been destroyed and must be removed from the cluster"
 
 
@@ -41,23 +36,20 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
         yield user
 
 
-def test_a_pool_with_kernel_arguments_of_its_own_costs_no_boot(user: User) -> None:
-    """Each node boots twice: the one in which Ignition runs, and the one of the node image."""
+def test_a_pool_with_kernel_arguments_of_its_own_costs_no_boot_beside_those_of_ignition_and_the_node_image(user: User) -> None:
     user.play("install.yml").ended_well()
     assert user.nodes() == NODES
     assert {name: Machine(user, name).boots() for name in NODES} == dict.fromkeys(NODES, 2)
     node = user.kube(f"/api/v1/nodes/infra-0.{NAME}")["metadata"]
     assert {"node-role.kubernetes.io/infra", "node-role.kubernetes.io/worker"} <= set(node["labels"])
     assert node["annotations"]["machineconfiguration.openshift.io/currentConfig"].startswith("rendered-infra-")
-    user.play("install.yml").changed_nothing()
 
 
-def test_a_later_machine_config_costs_one_boot_of_each_worker(user: User) -> None:
-    """And its removal another one: files and units are there, and gone."""
+def test_a_later_machine_config_and_its_removal_cost_one_boot_of_each_worker(user: User) -> None:
     name, path = "99-worker-own", "/etc/own.conf"
-    source = {"source": "data:,own%0A"}
     unit = {"name": "own.service", "enabled": True, "contents": UNIT}
-    config = {"ignition": {"version": "3.4.0"}, "storage": {"files": [{"path": path, "contents": source}]}, "systemd": {"units": [unit]}}
+    storage = {"files": [{"path": path, "contents": {"source": "data:,own%0A"}}]}
+    config = {"ignition": {"version": "3.4.0"}, "storage": storage, "systemd": {"units": [unit]}}
     metadata = {"name": name, "labels": {"machineconfiguration.openshift.io/role": "worker"}}
     body = {"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": metadata}
     spec = {"config": config, "kernelArguments": ["hugepages=8"]}
@@ -70,7 +62,6 @@ def test_a_later_machine_config_costs_one_boot_of_each_worker(user: User) -> Non
     until(partial(have_booted, user, 4), within=240, what="workers have rebooted into the config before")
     assert not any((Machine(user, worker).disk / path[1:]).exists() for worker in WORKERS)
     assert {master: Machine(user, master).boots() for master in MASTERS} == dict.fromkeys(MASTERS, 2)
-    user.play("install.yml").changed_nothing()
 
 
 def have_booted(user: User, boots: int) -> bool:
@@ -91,7 +82,6 @@ def test_certificates_end_while_all_machines_are_off(user: User) -> None:
     for machine in (Machine(user, name) for name in NODES):
         assert any(EXPIRED in message for message in machine.journal())
         assert machine.first_boots() == 1
-    user.play("install.yml").changed_nothing()
 
 
 def asked_by_kubeconfig(user: User) -> str:
@@ -151,7 +141,7 @@ def test_the_data_of_one_etcd_member_is_lost(user: User) -> None:
         replace(user, lost).ended_well()
     gap = max(after - before for before, after in pairwise(times))
     print(f"{len(times)} reads, longest gap {gap:.1f} s")
-    assert gap < LONGEST_GAP
+    assert gap < 10, "more than a new leader of etcd takes"
     assert (members(user), user.nodes()) == (MASTERS, NODES)
 
 
@@ -160,8 +150,7 @@ def test_the_data_of_most_etcd_members_is_lost(user: User) -> None:
     lost = [name for name in MASTERS if name != left]
     lose_data(user, *lost)
     until(lambda: readiness(Machine(user, left)) != "200", what="the API server has no quorum")
-    status = user.play("status.yml").flat
-    assert "docs/recovery.md" in status
+    assert "docs/recovery.md" in user.play("status.yml").flat
     restored = Machine(user, left).inside("/usr/bin/bash", "/usr/local/bin/quorum-restore.sh")
     assert restored.returncode == 0, restored.stderr
     until(lambda: readiness(Machine(user, left)) == "200", what="the API server has a quorum again")

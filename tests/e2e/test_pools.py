@@ -1,15 +1,13 @@
-"""A pool with a MachineConfigPool of its own, first also the pool of the routers: its nodes register with labels and taints, and follow the
-inventory both ways; ingress moves with openshift_ingress_pool.
+"""A pool with a MachineConfigPool of its own, first also the pool of the routers: its nodes follow the inventory both ways, and ingress
+moves with openshift_ingress_pool.
 
 The tests build on each other's world, in this order.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,21 +67,6 @@ def set_values(found: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def test_the_pool_has_its_config_and_its_nodes(user: User) -> None:
-    assert user.nodes() == ["infra-0", "infra-1", "master-0", "master-1", "master-2", "worker-0", "worker-1"]
-    pool = user.kube(f"{MACHINE_CONFIG}/machineconfigpools/infra")["status"]
-    assert (pool["machineCount"], pool["updatedMachineCount"]) == (2, 2)
-    for name in ("infra-0", "infra-1"):
-        found = node(user, name)
-        assert set_values(found) == ("r7", True, "storage team", [TAINT])
-        current = found["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"]
-        assert current == pool["configuration"]["name"]
-        assert current.startswith("rendered-infra-")
-    assert set_values(node(user, "worker-0")) == (None, False, None, [])
-    arguments = user.kube(f"{MACHINE_CONFIG}/machineconfigs/98-infra-kernel-arguments")["spec"]["kernelArguments"]
-    assert arguments == ["hugepages=16"]
-
-
 def answering(user: User) -> set[str]:
     """Host names of the devices that answer on a port of the routers."""
     found = set()
@@ -122,34 +105,6 @@ def test_ingress_moves_to_another_pool_and_back_to_the_operators_choice(user: Us
     assert user.kube(CONTROLLER)["spec"] == {}
     assert_routers_in(user, "worker", "")
     user.play("scale.yml").changed_nothing()
-
-
-def test_a_new_node_has_labels_and_taints_when_it_registers(user: User) -> None:
-    write_pool(user, 2, **SETTINGS)
-    first: list[dict[str, Any]] = []
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.05):
-            with contextlib.suppress(httpx.HTTPError):
-                nodes = user.kube("/api/v1/nodes")["items"]
-                found = [each for each in nodes if each["metadata"]["name"] == f"infra-2.{NAME}"]
-                if found:
-                    first.extend(found)
-                    return
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        user.play("scale.yml").ended_well()
-    finally:
-        over.set()
-        watcher.join()
-    (seen,) = first
-    assert RECORD not in seen["metadata"].get("annotations", {}), "no run has written to it"
-    assert seen["metadata"]["labels"]["example.com/rack"] == "r7"
-    assert TAINT in seen["spec"]["taints"]
-    assert set_values(node(user, "infra-2")) == ("r7", True, "storage team", [TAINT])
 
 
 def test_what_leaves_the_inventory_leaves_the_nodes_and_what_others_set_stays(user: User) -> None:

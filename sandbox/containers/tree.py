@@ -25,7 +25,7 @@ from metal_api.state_folder import StartError
 from sandbox import namespace
 from sandbox.containers import operator_units
 from sandbox.coreos_image.build import SUITE, debian_mirrors, inputs_hash
-from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet
+from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet, ensure_scheduler
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
@@ -113,7 +113,9 @@ def ensure_programs(console: Console) -> Programs:
         raise StartError("--machines container needs root: containers mount file systems and have network cards")
     namespace.require("--machines container", _REQUIRED)
     try:
-        return Programs(TREE.ensure(console), ensure_kubelet(console), ensure_binaries(console).etcd.parent)
+        control_plane = ensure_binaries(console).etcd.parent
+        ensure_scheduler(console)
+        return Programs(TREE.ensure(console), ensure_kubelet(console), control_plane)
     except (BuildError, BinariesError) as error:
         raise StartError(f"--machines container: {error}") from None
 

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, kubectl, and, as an option, the kubelet.
+"""The real programs of a cluster: etcd, kube-apiserver, kube-controller-manager, kubectl, and, as an option, kubelet and kube-scheduler.
 
 No registry that a Python project may lean on has them as binaries, but the Go module proxy has their source: they are built
 from ``sandbox/controlplane/go.mod`` (every module's content is held by its ``go.sum``) once and kept in the user's cache
@@ -45,6 +45,7 @@ KUBELET: Final = "sandbox-kubelet"
 """With a container runtime in it."""
 PLAIN_KUBELET: Final = "kubelet"
 KUBECTL: Final = "kubectl"
+SCHEDULER: Final = "kube-scheduler"
 
 _CONTROL_PLANE: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 _PACKAGES: Final[Mapping[str, str]] = {
@@ -52,6 +53,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
     "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
     KUBECTL: "k8s.io/kubernetes/cmd/kubectl",
+    SCHEDULER: "k8s.io/kubernetes/cmd/kube-scheduler",
     KUBELET: "controlplane/kubelet",
     PLAIN_KUBELET: "k8s.io/kubernetes/cmd/kubelet",
 }
@@ -108,6 +110,12 @@ def ensure_kubelet(progress: Console | None = None, name: str = KUBELET) -> Path
     return _ensure((name,), progress)[0]
 
 
+def ensure_scheduler(progress: Console | None = None) -> Path:
+    """Return the kube-scheduler of machines that are containers, beside the control plane: otherwise as :func:`ensure_binaries`."""
+    ready = os.environ.get(READY_FOLDER_VARIABLE)
+    return _in_folder(Path(ready).expanduser(), (SCHEDULER,))[0] if ready else _ensure((SCHEDULER,), progress)[0]
+
+
 def _in_folder(folder: Path, names: Sequence[str]) -> list[Path]:
     missing = [name for name in names if not os.access(folder / name, os.X_OK)]
     if missing:
@@ -143,9 +151,7 @@ def kubernetes_version() -> str:
 
 
 def _build(folder: Path, names: Sequence[str], console: Console) -> None:
-    programs, time_it_takes = (
-        ("the kubelet", "about a minute") if names[0] in (KUBELET, PLAIN_KUBELET) else ("etcd and Kubernetes", "about 5 minutes")
-    )
+    programs, time_it_takes = ("etcd and Kubernetes", "about 5 minutes") if len(names) > 1 else (names[0], "about a minute")
     console.print(f"Building {programs} {kubernetes_version()} from pinned source: {time_it_takes} the first time, then never again.")
     go_program = go_command(console)
     environment = {

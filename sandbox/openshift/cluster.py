@@ -74,6 +74,9 @@ class Member:
 class Cluster(ABC):
     """One cluster. ``directory`` is its own, across restarts. Subclasses have the control planes of its machines."""
 
+    has_scheduler: bool = False
+    """Whether a kube-scheduler runs in it. Without one the sandbox places its pods."""
+
     def __init__(  # noqa: PLR0913 - made in one place only
         self, directory: Path, assets: Assets, *, address: str, clock: Clock, binaries: Binaries, mirror_url: str
     ) -> None:

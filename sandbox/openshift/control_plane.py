@@ -21,7 +21,7 @@ from sandbox.openshift import egress, pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
-from sandbox.openshift.control_plane_keys import ControlPlaneKeys
+from sandbox.openshift.control_plane_keys import CONTROLLERS, ControlPlaneKeys
 from sandbox.openshift.egress import Connect, Egress
 
 _START_LIMIT: Final = 60.0
@@ -109,7 +109,7 @@ class ControlPlane:
                 await self._etcd.start()
                 await self._apiserver.start()
                 api = await self._until_ready()
-                kubeconfig = self._keys.controllers_kubeconfig(self._address, self._port)
+                kubeconfig = self._keys.kubeconfig(CONTROLLERS, self._address, self._port)
                 pki.write_file(self._keys.directory / "controllers.kubeconfig", kubeconfig)
                 await self._controllers.start()
             except BaseException:

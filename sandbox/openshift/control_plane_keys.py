@@ -34,6 +34,9 @@ _ROTATED_LIFETIME: Final = timedelta(days=60)
 _KUBELETS_SIGNER: Final = "kube-apiserver-to-kubelet-signer"
 _OWN: Final = ("internal-signer", "internal-admin", _KUBELETS_SIGNER)
 """Keys that no process of a control plane reads."""
+CONTROLLERS: Final = "internal-controllers"
+SCHEDULER: Final = "internal-scheduler"
+"""Names of the certificates of clients that are processes of a control plane."""
 KUBELETS_CLIENT: Final = "system:kube-apiserver"
 """User name of the API server at kubelets."""
 
@@ -53,7 +56,8 @@ class ControlPlaneKeys:
             own.write(self.directory / "internal-signer")
         identities: dict[str, tuple[str, tuple[str, ...]]] = {
             "internal-admin": ("system:admin", ("system:masters",)),
-            "internal-controllers": ("system:kube-controller-manager", ()),
+            CONTROLLERS: ("system:kube-controller-manager", ()),
+            SCHEDULER: ("system:kube-scheduler", ()),
         }
         for name, (user, organizations) in identities.items():
             if pki.KeyPair.read(self.directory / name) is None:
@@ -128,8 +132,8 @@ class ControlPlaneKeys:
     def _pair(self, name: str) -> pki.KeyPair:
         return pki.KeyPair(self._assets.certificate(name), self._assets.key(name))
 
-    def controllers_kubeconfig(self, address: str, port: int) -> bytes:
-        """Return the kubeconfig of a kube-controller-manager, for the API server at this address."""
+    def kubeconfig(self, client: str, address: str, port: int) -> bytes:
+        """Return the kubeconfig of ``client``, a process of a control plane, for the API server at this address."""
 
         def text(path: Path) -> str:
             return base64.b64encode(path.read_bytes()).decode()
@@ -153,8 +157,8 @@ class ControlPlaneKeys:
                 {
                     "name": "internal",
                     "user": {
-                        "client-certificate-data": text(self.directory / "internal-controllers.crt"),
-                        "client-key-data": text(self.directory / "internal-controllers.key"),
+                        "client-certificate-data": text(self.directory / f"{client}.crt"),
+                        "client-key-data": text(self.directory / f"{client}.key"),
                     },
                 }
             ],

@@ -20,6 +20,7 @@ from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.binaries import Binaries
 from sandbox.openshift.cluster import Cluster, Member
 from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane_keys import CONTROLLERS, SCHEDULER
 from sandbox.openshift.etcd import BOOTSTRAP, EtcdMember
 from sandbox.openshift.real_etcd import RealEtcd
 from sandbox.openshift.resources import ETCD_SECRETS, secret_data
@@ -33,6 +34,8 @@ _POLL: Final = 1.0
 
 class StaticPodCluster(Cluster):
     """See the module."""
+
+    has_scheduler = True
 
     def _make_control_plane(self, binaries: Binaries) -> None:
         self._certificates = self.directory / "etcd-certs"
@@ -97,7 +100,8 @@ class StaticPodCluster(Cluster):
                 await asyncio.sleep(_POLL)
             disk.install("kube-apiserver", static_pods.kube_apiserver(self.assets, address))
             disk.install("kube-controller-manager", static_pods.kube_controller_manager())
-            machine.console("static pods: kube-apiserver and kube-controller-manager are installed")
+            disk.install("kube-scheduler", static_pods.kube_scheduler())
+            machine.console("static pods: kube-apiserver, kube-controller-manager and kube-scheduler are installed")
         async with self.keys.client(address, API_PORT) as api:
             while not await api.ready():  # noqa: ASYNC110 - as above
                 await asyncio.sleep(_POLL)
@@ -112,9 +116,10 @@ class StaticPodCluster(Cluster):
     # --- files of static pods, by their paths below those of the pods --------------------------------------------------
 
     def _files(self) -> dict[str, bytes]:
-        files = self.keys.files() | {"controllers.kubeconfig": self.keys.controllers_kubeconfig("127.0.0.1", API_PORT)}
-        clients = {f"etcd-certs/{path.name}": path.read_bytes() for path in self._certificates.iterdir()}
-        return {f"pki/{name}": content for name, content in files.items()} | clients
+        clients = {"controllers": CONTROLLERS, "scheduler": SCHEDULER}
+        kubeconfigs = {f"{name}.kubeconfig": self.keys.kubeconfig(client, "127.0.0.1", API_PORT) for name, client in clients.items()}
+        of_etcd = {f"etcd-certs/{path.name}": path.read_bytes() for path in self._certificates.iterdir()}
+        return {f"pki/{name}": content for name, content in {**self.keys.files(), **kubeconfigs}.items()} | of_etcd
 
     def _first_member_files(self, address: str) -> dict[str, bytes]:
         """Return new certificates of the member of the bootstrap machine."""

@@ -104,6 +104,13 @@ def kube_controller_manager() -> dict[str, Any]:
     return _pod("openshift-kube-controller-manager", "kube-controller-manager", [_container("kube-controller-manager", command)])
 
 
+def kube_scheduler() -> dict[str, Any]:
+    """Return the static pod of a kube-scheduler. One of the cluster's is the leader."""
+    kubeconfigs = [f"--{flag}=pki/scheduler.kubeconfig" for flag in ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")]
+    command = ["kube-scheduler", "--leader-elect=true", "--secure-port=0", *kubeconfigs]
+    return _pod("openshift-kube-scheduler", "openshift-kube-scheduler", [_container("kube-scheduler", command)])
+
+
 def _container(name: str, command: Sequence[str], readiness: Mapping[str, Any] | None = None) -> dict[str, Any]:
     probe = {} if readiness is None else {"readinessProbe": {**readiness, "periodSeconds": 5, "timeoutSeconds": 5}}
     return {"name": name, "image": IMAGE, "command": list(command), "workingDir": RESOURCES, **probe}

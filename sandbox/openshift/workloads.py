@@ -4,7 +4,7 @@
 """Simulated pods without containers: scheduled on fitting nodes, running at once, deleted when their containers have stopped.
 
 Enough for the removal of a node: cordon, eviction, disruption budgets, daemon sets and stateful sets (by the real controllers) and pods
-that start on other nodes. It replaces the scheduler and the part of simulated kubelets that runs pods.
+that start on other nodes. It replaces the part of simulated kubelets that runs pods, and the scheduler where none runs.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class ClusterAccess(Protocol):
     def etcd(self) -> EtcdMembers: ...
     @property
     def routers(self) -> Routers: ...
+    @property
+    def has_scheduler(self) -> bool: ...
     def disk_of(self, address: str) -> Path | None: ...
 
 
@@ -143,7 +145,8 @@ class Workloads:
             if node is not None and is_ready(node):
                 self._stop(uid, pod)
         elif not pod["spec"].get("nodeName"):
-            await self._place(pod)
+            if not self._cluster.has_scheduler:
+                await self._place(pod)
         elif node is not None and is_ready(node) and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
             await self._cluster.api.patch(f"{_path(pod)}/status", {"status": self._running(pod, node)})
         elif node is not None and is_ready(node) and _was_lost(pod):

@@ -43,6 +43,7 @@ OWN_SETTINGS: dict[str, Any] = {
     "openshift_node_taints": [{"key": "own", "effect": "PreferNoSchedule"}],
 }
 """Of worker-1."""
+SCHEDULER_LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 NOT_RUN = {
     **dict.fromkeys(("choose-disk.service", "set-clock.service", "wipe-disks.service"), "of the live system, which is simulated"),
     **dict.fromkeys(("kube-vip.service", "kube-vip.timer", "kube-vip-address.service"), "tests/load_balancer has the announced address"),
@@ -67,7 +68,7 @@ def control_plane_processes(network: Path) -> set[str]:
             if (process / "ns/net").stat().st_ino == network.stat().st_ino:
                 names.add((process / "comm").read_text().strip())
     # The kernel cuts names after 15 characters.
-    return names & {"etcd", "kube-apiserver", "kube-controller"}
+    return names & {"etcd", "kube-apiserver", "kube-controller", "kube-scheduler"}
 
 
 def test_the_bootstrap_machine_runs_the_first_control_plane(user: User) -> None:
@@ -77,7 +78,7 @@ def test_the_bootstrap_machine_runs_the_first_control_plane(user: User) -> None:
         machine = Machine(user, "bootstrap-0")
         until(lambda: readiness(machine) == "200", what="the API server of the bootstrap machine is ready")
         assert {path.is_relative_to(machine.folder) for path in (user.folder / "sandbox").rglob("wal")} == {True}
-        assert len(control_plane_processes(Path("/run/netns") / machine.network)) == 3
+        assert len(control_plane_processes(Path("/run/netns") / machine.network)) == 4
         assert control_plane_processes(Path("/proc/self/ns/net")) == set()
         assert machine.inside("/usr/bin/systemctl", "--failed", "--plain", "--no-legend").stdout == ""
         public, closed = listed_ports("bootstrap device")
@@ -131,6 +132,7 @@ def test_each_control_plane_machine_has_a_member_and_an_api_server(user: User) -
     assert [readiness(Machine(user, name)) for name in MASTERS] == ["200"] * 3
     assert all((Machine(user, name).disk / "var/lib/etcd/member/wal").is_dir() for name in MASTERS)
     assert not list((user.folder / "sandbox/clusters").rglob("wal"))
+    assert user.kube(SCHEDULER_LEASE)["spec"]["holderIdentity"].startswith("master-")
 
 
 def test_the_firewall_stays_without_dns(user: User) -> None:

@@ -11,9 +11,9 @@ from typing import Final
 from sandbox.rack.model import MOST_MACHINES, Firmware
 
 HELP = (
-    "simulated; container: the installed system of a node is a systemd container, which needs root, container:worker,infra that of these "
-    "machine config pools alone; or qemu: also a server with real firmware, of plan qemu.small.x86 in metro da, qemu:bios,uefi has two, "
-    "with this firmware (default: %(default)s)"
+    "simulated; container: the installed systems of nodes and of the bootstrap machine are systemd containers, which needs root, "
+    "container:worker,infra those of these machine config pools alone; or qemu: also a server with real firmware, of plan qemu.small.x86 "
+    "in metro da, qemu:bios,uefi has two, with this firmware (default: %(default)s)"
 )
 
 

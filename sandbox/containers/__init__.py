@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machines as containers: the installed system of a node is a real userland, booted by systemd-nspawn.
+"""Machines as containers: the installed system of a node or of the bootstrap machine is a real userland, booted by systemd-nspawn.
 
 Power on, boot script, live system and the choices of coreos-installer are simulated as for every machine. Then the real Ignition engine
 writes the disk, and systemd of the container starts what is there: the MachineConfigs of the pool with their units and scripts beside those

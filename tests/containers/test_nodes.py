@@ -99,6 +99,7 @@ def test_the_bootstrap_machine_runs_the_first_control_plane(user: User) -> None:
 def test_install(user: User) -> None:
     """The bootstrap machine loses power while it waits for the third control plane machine, and continues from its disk."""
     machine = Machine(user, "bootstrap-0")
+    network = Path("/run/netns") / machine.network
 
     def lose_power() -> None:
         assert "bootkube.service complete" not in machine.console()
@@ -107,11 +108,11 @@ def test_install(user: User) -> None:
 
     def examine() -> None:
         assert machine.first_boots() == 1
-        network = Path("/run/netns") / machine.network
         until(lambda: not control_plane_processes(network), what="the control plane of the bootstrap machine ends")
         until(lambda: "bootkube.service complete" in machine.journal(), what="its unit ends")
 
     user.play("install.yml", seen={BOOTSTRAPS: lose_power, "TASK [Remove bootstrap from DNS]": examine}).ended_well()
+    assert not (machine.folder.exists() or network.exists())
     assert user.nodes() == NODES
     user.play("install.yml").changed_nothing()
 

@@ -21,19 +21,20 @@ from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.etcd import EtcdMember, EtcdMembers, MembershipError
 
 CLIENT_PORT: Final = 2379
+LOCAL_URL: Final = f"https://127.0.0.1:{CLIENT_PORT}"
 PEER_PORT: Final = 2380
 METRICS_PORT: Final = 2381
 _READ_EVERY: Final = 2.0
 _TIMEOUT: Final = 5.0
 
 
-def etcd_flags(name: str, address: str, listen: str = "0.0.0.0") -> list[str]:  # noqa: S104
+def etcd_flags(name: str, address: str) -> list[str]:
     """Return the flags of a member, which begins a cluster without further ones.
 
     As in the pod of OpenShift it listens at all addresses of the machine, of both IP versions. Paths are relative to a directory with its
     certificates in ``etcd-certs``.
     """
-    own, every = f"https://{address}", f"https://{listen}"
+    own, every = f"https://{address}", "https://0.0.0.0"
     return [
         f"--name={name}",
         f"--listen-client-urls={every}:{CLIENT_PORT}",

@@ -17,7 +17,7 @@ from typing import Any, Final
 from sandbox.openshift import pki
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.control_plane import CONTROLLERS_FLAGS, apiserver_flags
-from sandbox.openshift.real_etcd import CLIENT_PORT, METRICS_PORT, etcd_flags
+from sandbox.openshift.real_etcd import LOCAL_URL, METRICS_PORT, etcd_flags
 from sandbox.openshift.resources import ETCD_NAMESPACE
 
 IMAGE: Final = "localhost/machine"
@@ -26,7 +26,6 @@ ENDPOINTS: Final = "etcd-endpoints"
 API_PORT: Final = 6443
 RESOURCES: Final = "/etc/kubernetes/static-pod-resources"
 _MANIFESTS: Final = "/etc/kubernetes/manifests"
-_LOCAL: Final = "https://127.0.0.1"
 _ETCD_CLIENT: Final = ("etcd-certs/ca.crt", "etcd-certs/etcd-client.crt", "etcd-certs/etcd-client.key")
 
 
@@ -90,7 +89,7 @@ def kube_apiserver(assets: Assets, address: str) -> dict[str, Any]:
         "kube-apiserver",
         f"--advertise-address={address}",
         f"--secure-port={API_PORT}",
-        f"--etcd-servers={_LOCAL}:{CLIENT_PORT}",
+        f"--etcd-servers={LOCAL_URL}",
         *(f"--etcd-cafile={ca}", f"--etcd-certfile={certificate}", f"--etcd-keyfile={key}"),
         *apiserver_flags(assets),
     ]

@@ -53,28 +53,29 @@ AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["Requ
 class ControlPlane:
     """The running cluster: `call` it as administrator, as the node bootstrapper (`TOKEN`) or as a node.
 
-    `audited`: it writes down every call (audit.k8s.io/v1, level Metadata), see `audit`.
+    `audited`: it writes down every call (audit.k8s.io/v1, level Metadata), see `audit`. `address`: where it listens.
     """
 
     TOKEN = "bootstrap-token"
 
-    def __init__(self, directory: Path, binaries: Binaries, *, audited: bool = False) -> None:
+    def __init__(self, directory: Path, binaries: Binaries, *, audited: bool = False, address: str = ADDRESS) -> None:
         self.directory = directory
         self._audited = audited
+        self._address = address
         self._binaries = binaries
         self._clients: dict[str, httpx.Client] = {}
         self._objects: list[str] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._signer = pki.self_signed_ca("signer", LIFETIME)
         with socket.socket() as probe:
-            probe.bind((ADDRESS, 0))
+            probe.bind((address, 0))
             self.port: int = probe.getsockname()[1]
-        self.url = f"https://{ADDRESS}:{self.port}"
+        self.url = f"https://{address}:{self.port}"
         self.kubeconfig = directory / "kubeconfig"
         self._write_files()
 
     def _write_files(self) -> None:
-        serving = pki.server(self._signer, SERVER_NAME, [SERVER_NAME, ADDRESS], LIFETIME)
+        serving = pki.server(self._signer, SERVER_NAME, [SERVER_NAME, self._address], LIFETIME)
         self.admin = self._identity("admin", "system:admin", ("system:masters",))
         self._identity("kubelet-client", KUBELETS_CLIENT, ("kube-master",))
         service_account = ec.generate_private_key(ec.SECP256R1())
@@ -96,8 +97,8 @@ class ControlPlane:
             (self.directory / name).write_bytes(content)
         self.write_kubeconfig(self.kubeconfig)
 
-    def write_kubeconfig(self, path: Path, *, server: str | None = None, ca: bytes | None = None) -> Path:
-        """A kubeconfig as the installer writes it: by name, with everything inside."""
+    def write_kubeconfig(self, path: Path, *, server: str | None = None, ca: bytes | None = None, token: str = "") -> Path:
+        """A kubeconfig as the installer writes it: by name, with everything inside. ``token``: instead of the administrator's pair."""
 
         def text(content: bytes) -> str:
             return base64.b64encode(content).decode()
@@ -106,8 +107,8 @@ class ControlPlane:
             "server": server or f"https://{SERVER_NAME}:{self.port}",
             "certificate-authority-data": text(ca or self._signer.certificate),
         }
-        user = {"client-certificate-data": text(self.admin[0].read_bytes()), "client-key-data": text(self.admin[1].read_bytes())}
-        kubeconfigs.write_kubeconfig(path, cluster, user)
+        pair = {"client-certificate-data": text(self.admin[0].read_bytes()), "client-key-data": text(self.admin[1].read_bytes())}
+        kubeconfigs.write_kubeconfig(path, cluster, {"token": token} if token else pair)
         path.chmod(0o600)
         return path
 
@@ -133,9 +134,9 @@ class ControlPlane:
             )
             self._start(
                 self._binaries.kube_apiserver,
-                f"--bind-address={ADDRESS}",
+                f"--bind-address={self._address}",
                 f"--secure-port={self.port}",
-                f"--advertise-address={ADDRESS}",
+                f"--advertise-address={self._address}",
                 "--endpoint-reconciler-type=none",
                 "--etcd-servers=unix://etcd:1",
                 "--service-cluster-ip-range=172.30.0.0/16",

@@ -27,7 +27,9 @@ from sandbox.kernels.image import ensure_image
 from sandbox.kernels.machine import Machine
 from sandbox.kernels.router import be_gateway_of_vlan, routed
 from sandbox.kernels.switch import Switch
-from sandbox.openshift.machine_config_server import in_version, merged
+from sandbox.openshift.machine_config_server import in_version, merged, template
+from tests.cluster.control_plane import ControlPlane
+from tests.kernels import kubelet
 from tests.metal_api.conftest import sandbox_in
 
 pytestmark = [
@@ -36,11 +38,13 @@ pytestmark = [
 ]
 
 FILES = Path(__file__).resolve().parents[2] / "roles/ignition/files"
+NAME = "worker-0"
 SERVICES, PORT = "198.51.100.1", 8080
-"""Where the metadata service is, outside of all networks of machines."""
+"""Where the metadata service and the API of the cluster are, outside of all networks of machines."""
 VLAN, VLAN_ADDRESS, VLAN_GATEWAY = 1000, "192.168.40.21/24", "192.168.40.1"
 CLOSED_PORT = 9
 BOOTS_WITHIN = 600.0
+SLOW = "[Manager]%0ADefaultTimeoutStartSec=600%0ADefaultDeviceTimeoutSec=600%0A"
 LONGEST_GAP = 10.0
 """Seconds without an answer after the loss of a link: LACP notices a silent one within 3 s, and the computer is busy."""
 
@@ -67,12 +71,13 @@ MODES = {
 
 @dataclass
 class Node:
-    """A machine of the mode, its metadata and its switch."""
+    """A machine of the mode, its metadata, its switch and the cluster that it joins."""
 
     mode: Mode
     machine: Machine
     switch: Switch
     metadata: dict[str, Any]
+    cluster: ControlPlane
 
     def of(self, family: int, *, public: bool) -> dict[str, Any]:
         (entry,) = [
@@ -99,6 +104,7 @@ class Node:
                 "routes": {"default": (VLAN_GATEWAY, f"bond0.{VLAN}")},
                 "IPv6 gateway": "",
                 "node": self.node_addresses,
+                "kubelet": self.node_addresses,
             }
         public, private, v6 = self.of(4, public=True), self.of(4, public=False), self.of(6, public=True)
         return {
@@ -109,6 +115,7 @@ class Node:
             },
             "IPv6 gateway": v6["gateway"],
             "node": self.node_addresses,
+            "kubelet": self.node_addresses,
         }
 
     async def configured(self) -> dict[str, Any]:
@@ -129,6 +136,7 @@ class Node:
             "routes": {route["dst"]: (route["gateway"], route["dev"]) for route in routes if "gateway" in route},
             "IPv6 gateway": "".join(route["gateway"] for route in routes6),
             "node": values["KUBELET_NODE_IP" if len(self.mode.families) == 1 else "KUBELET_NODE_IPS"].split(","),
+            "kubelet": await kubelet.addresses(self.cluster, NAME, await self.machine.run("cat /proc/sys/kernel/random/boot_id")),
         }
 
     async def until_bonded(self) -> None:
@@ -182,7 +190,7 @@ async def node(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         service = Listener(create_metadata_app(sandbox.world))
         await service.open(SERVICES, PORT, None)
         stack.push_async_callback(service.close)
-        device = await sandbox.active(hostname="worker-0", tags=list(mode.tags))
+        device = await sandbox.active(hostname=NAME, tags=list(mode.tags))
         metadata = (await sandbox.api.get(f"/devices/{device['id']}/metadata")).json()
         hardware = sandbox.machines.hardware[device["id"]]
         settings = {
@@ -194,15 +202,19 @@ async def node(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             "service": (FILES / "node-network.service").read_text(encoding="utf-8"),
         }
         worker = [each for each in node_network({"node_network": settings}) if "worker" in each["metadata"]["name"]]
-        config = in_version(merged(worker), (3, 3, 0))
+        config = in_version(merged([template("worker", schedulable=False), *worker]), (3, 3, 0))
         # As the pointer on its disk does.
-        config["storage"]["files"].append({"path": "/etc/hostname", "overwrite": True, "contents": {"source": "data:,worker-0%0A"}})
+        config["storage"]["files"].append({"path": "/etc/hostname", "overwrite": True, "contents": {"source": f"data:,{NAME}%0A"}})
+        # Each instruction is emulated, on a computer that may be busy.
+        config["storage"]["files"].append({"path": "/etc/systemd/system.conf.d/50-slow.conf", "contents": {"source": f"data:,{SLOW}"}})
+        cluster = stack.enter_context(kubelet.joined_cluster(tmp_path / "cluster", SERVICES))
+        kubelet.add(config, cluster)
         folder = tmp_path / "machines"
         folder.mkdir()
         macs = tuple(interface["mac"] for interface in metadata["network"]["interfaces"])
         switch = Switch(folder, image, [macs], VLAN)
-        starts = {"systemd.wants": "kubelet-dependencies.target"}
-        machine = Machine("node", folder, image, switch.cards_of(0), config=config, environment=starts)
+        disks = await kubelet.disk(folder)
+        machine = Machine("node", folder, image, switch.cards_of(0), config=config, disks=disks)
         for each in (switch, machine):
             stack.push_async_callback(each.lose_power)
         await switch.power_on()
@@ -210,7 +222,7 @@ async def node(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         await stack.enter_async_context(routed(0, hardware, metadata, folder, SERVICES))
         if mode.network == "vlan":
             await switch.set_vlan(0, VLAN, layer3=True)
-        yield Node(mode, machine, switch, metadata)
+        yield Node(mode, machine, switch, metadata, cluster)
 
 
 @pytest.mark.parametrize("node", MODES, indirect=True)

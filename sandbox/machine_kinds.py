@@ -11,9 +11,9 @@ from typing import Final
 from sandbox.rack.model import MOST_MACHINES, Firmware
 
 HELP = (
-    "simulated; container: the installed systems of nodes and of the bootstrap machine are systemd containers, which needs root, "
-    "container:worker,infra those of these machine config pools alone; or qemu: also a server with real firmware, of plan qemu.small.x86 "
-    "in metro da, qemu:bios,uefi has two, with this firmware (default: %(default)s)"
+    "simulated; container: the installed system of a machine is a systemd container, which needs root, container:worker,ubuntu_24_04 that "
+    "of these machine config pools and operating systems alone; or qemu: also a server with real firmware, of plan qemu.small.x86 in metro "
+    "da, qemu:bios,uefi has two, with this firmware (default: %(default)s)"
 )
 
 
@@ -21,7 +21,8 @@ HELP = (
 class MachineKinds:
     """``firmware``: that of each server with QEMU beside the others.
 
-    ``containers``: installed systems of nodes of these machine config pools are containers, empty: of all. None: of none.
+    ``containers``: installed systems of nodes of these machine config pools, and of devices with these operating systems, are containers,
+    empty: all. None: none.
     """
 
     firmware: tuple[Firmware, ...] = ()
@@ -37,10 +38,12 @@ class MachineKinds:
         if text == "simulated":
             return cls()
         if kind == "container":
-            pools = frozenset(words.split(",") if colon else ())
-            if "" in pools:
-                raise ValueError(f"{text!r} has an empty name among its machine config pools, which are given as container:worker,infra")
-            return cls(containers=pools)
+            names = frozenset(words.split(",") if colon else ())
+            if "" in names:
+                raise ValueError(
+                    f"{text!r} has an empty name among its machine config pools and operating systems, as in container:worker,ubuntu_24_04"
+                )
+            return cls(containers=names)
         firmware: list[Firmware] = []
         for word in words.split(",") if colon else ["bios"]:
             if kind != "qemu" or word not in {"bios", "uefi"}:
@@ -50,9 +53,9 @@ class MachineKinds:
             raise ValueError(f"{text!r} has {len(firmware)} machines, more than {MOST_MACHINES}")
         return cls(tuple(firmware))
 
-    def has_container(self, pool: str) -> bool:
-        """Whether nodes of a machine config pool are containers."""
-        return self.containers is not None and (not self.containers or pool in self.containers)
+    def has_container(self, name: str) -> bool:
+        """Whether nodes of a machine config pool, or devices with an operating system (``ubuntu_24_04``), are containers."""
+        return self.containers is not None and (not self.containers or name in self.containers)
 
     @property
     def name(self) -> str:

@@ -36,6 +36,8 @@ _DEVICE_NETWORK6: Final = "2604:1380::/32"
 
 SEARCHED: Final = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 """Where programs for root are, which the PATH of an ordinary user does not have."""
+ROUTERS: Final = {"169.254.255.1": 100, "169.254.255.2": 101}
+"""BGP routers of the service, as in the metadata, with the tables of their routes, which are read before that of local addresses."""
 _WATCHERS: Final = 4096
 """Instances of inotify of one user: each systemd has about twenty, and computers allow 128."""
 _OWN_FOLDERS: Final = ("/run/netns", "/run/systemd/nspawn")
@@ -94,6 +96,13 @@ def set_up() -> None:
         _set(Path("/proc/sys/net/ipv6/conf/default/accept_dad"), 0)
         # The router asks there for IPv6 addresses of machines without power, where none answers.
         _run(f"ip route add {_DEVICE_NETWORK6} dev {BRIDGE}")
+        for priority, (address, table) in enumerate(ROUTERS.items(), 1):
+            _run(f"ip address add {address}/32 dev lo")
+            _run(f"ip rule add priority {priority} lookup {table}")
+        _run(f"ip rule add priority {len(ROUTERS) + 1} lookup local")
+        _run("ip rule delete priority 0")
+        # By ports too, so that one client's connections use all equal routes.
+        _set(Path("/proc/sys/net/ipv4/fib_multipath_hash_policy"), 1)
         _raise_limit(Path("/proc/sys/fs/inotify/max_user_instances"), _WATCHERS)
         for folder in _OWN_FOLDERS:
             Path(folder).mkdir(parents=True, exist_ok=True)

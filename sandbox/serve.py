@@ -53,10 +53,9 @@ from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC, private_network
 from sandbox.machine_kinds import SIMULATED, MachineKinds
 from sandbox.machines.announcements import Announcements
-from sandbox.machines.coreos import InstalledSystem
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
-from sandbox.machines.simulated import SimulatedMachines, no_silence
+from sandbox.machines.simulated import SimulatedMachines, no_silence, simulated_system
 from sandbox.machines.with_servers import WithServers
 from sandbox.metal.attachment import Attachment, attachment
 from sandbox.metal.control import control_app
@@ -335,7 +334,7 @@ class Sandbox(Runnable):
             outside=outside,
             announcements=announcements,
             attachment=self._attachment_of,
-            installed=InstalledSystem if container_programs is None else containers.Containers(container_programs, kinds.has_container),
+            installed=simulated_system if container_programs is None else containers.Containers(container_programs, kinds.has_container),
             silence=no_silence if container_programs is None else containers.silence,
         )
         machines: Machines = simulated if servers is None else WithServers(simulated, servers.backend, self._is_server)
@@ -373,6 +372,9 @@ class Sandbox(Runnable):
         await self._serve_images(world, outside, removed, ca, public)
         await self._serve_consoles(world)
         self._ends_task(asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses"))
+        if container_programs is not None:
+            for address in namespace.ROUTERS:
+                self._ends_task(asyncio.create_task(containers.Router(world, address, state).run(), name=f"BGP router {address}"))
         if servers is not None:
             self._ends("machines with QEMU", servers.stop)
             await servers.start(world)

@@ -74,7 +74,7 @@ PARTS: Final[dict[str, Part]] = {
         for part in (1, 2)
     },
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
-    "containers": Part("nodes with a real userland, as containers", commands=(("-m", "tests.containers"),)),
+    "containers": Part("nodes and load balancers with a real userland, as containers", commands=(("-m", "tests.containers"),)),
     "kernels": Part("networks and disks of nodes with a kernel of their own", commands=(("-m", "tests.kernels"),)),
     "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
     **{

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One container: a layer on the shared tree as its disk, the Ignition engine that writes it, and systemd-nspawn that boots it."""
+"""One container: a layer on a shared tree as its disk, and systemd-nspawn that boots it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from metal_api.process import start_child
 from sandbox.containers.command import ContainerError, run, to_its_end
 from sandbox.containers.link import Link
-from sandbox.containers.tree import CONTROL_PLANE, IGNITE, KUBELET, Programs
+from sandbox.machines.host import Host, Hung, Rebooting
 
 _REBOOT: Final = 133
 """Exit code of systemd-nspawn when the system reboots."""
-_ENGINE_STAGES: Final = ("fetch", "files")
 # Process 1 of a process namespace: what it started ends with it, also by kill -9 of the sandbox.
 _ALONE: Final = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 _ENDS_WITHIN: Final = 20.0
@@ -36,11 +35,7 @@ exec "$@"
 _NSPAWN: Final = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--resolv-conf=off")
 
 
-class IgnitionFailedError(Exception):
-    """A stage of the Ignition engine failed; the message has the stage and its last line."""
-
-
-class _Last:
+class LastLine:
     """Writes lines to the console, and keeps the last one."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -53,113 +48,71 @@ class _Last:
 
 
 class Container:
-    """``folder``: on the machine's disk. ``say``: appends a line to its console."""
+    """The :class:`sandbox.machines.Userland` of a machine. ``options``: of systemd-nspawn, beside those of all containers."""
 
-    def __init__(self, name: str, folder: Path, programs: Programs, link: Link, say: Callable[[str], None]) -> None:
-        self._name = name
-        self._folder = folder
-        self._programs = programs
-        self._link = link
-        self._say = say
-        self.root = folder / "root"
+    def __init__(self, host: Host, tree: Path, *options: str) -> None:
+        self.link = Link(host.hardware, host.attachment().management, host.folder, host.name_server[0])
+        self.tree = tree
+        self.folder = host.directory / "container"
+        self.say = host.console
+        self._name = host.hardware.device_id
+        self._options = options
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "root"
 
     def wipe(self) -> None:
         """Empty the disk, as the installer does: Ignition writes no file that exists."""
         for name in ("upper", "work"):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     @asynccontextmanager
     async def mounted(self) -> AsyncIterator[None]:
         """The disk is mounted at ``root``. Raises :class:`ContainerError`."""
         for name in ("upper", "work", "root"):
-            path = self._folder / name
+            path = self.folder / name
             path.mkdir(parents=True, exist_ok=True)
             # The upper layer's mode is that of the system's root folder, whatever the umask here.
             path.chmod(0o755)
         if self.root.is_mount():
             # By a sandbox that was killed.
             await run("umount", str(self.root))
-        options = f"lowerdir={self._programs.tree},upperdir={self._folder / 'upper'},workdir={self._folder / 'work'}"
+        options = f"lowerdir={self.tree},upperdir={self.folder / 'upper'},workdir={self.folder / 'work'}"
         await run("mount", "-t", "overlay", "overlay", "-o", options, str(self.root))
         try:
             yield
         finally:
             await to_its_end(run("umount", str(self.root)))
 
-    async def ignite(self, platform: str, embedded: bytes | None, arguments: Sequence[str]) -> bytes:
-        """Run the Ignition engine on the disk, as the initramfs does at the first boot, and return the config that it merged.
-
-        ``embedded``: the config that the installer wrote. ``arguments``: of the kernel. Raises :class:`IgnitionFailedError`.
-        """
-        folder = self._folder / "ignition"
-        # What a sandbox that was killed has left.
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o700)
-        try:
-            engine = folder / "engine"
-            engine.mkdir()
-            (engine / "cmdline").write_text(" ".join([*arguments, f"ignition.platform.id={platform}"]) + "\n", encoding="utf-8")
-            (folder / "resolv.conf").write_text(f"nameserver {self._link.name_server}\n", encoding="ascii")
-            configs = folder / "configs"
-            configs.mkdir()
-            if embedded is not None:
-                (configs / "user.ign").write_bytes(embedded)
-            async with self._link.configured():
-                for stage in _ENGINE_STAGES:
-                    await self._ignite(stage, platform, folder)
-            return (engine / "ignition.json").read_bytes()
-        finally:
-            # Configs have secrets.
-            shutil.rmtree(folder)
-
-    async def _ignite(self, stage: str, platform: str, folder: Path) -> None:
-        last = _Last(self._say)
-        code = await self._nspawn(
-            last,
-            f"--directory={self._programs.tree}",
-            "--read-only",
-            f"--bind={self.root}:/sysroot",
-            f"--bind={folder / 'engine'}:/run/engine",
-            f"--bind-ro={folder / 'configs'}:/usr/lib/ignition",
-            f"--bind-ro={folder / 'resolv.conf'}:/etc/resolv.conf",
-            "--",
-            IGNITE,
-            f"-platform={platform}",
-            f"-stage={stage}",
-        )
-        if code:
-            raise IgnitionFailedError(f"stage {stage}: {last.line or f'ended with {code}'}")
-
-    async def boot(self) -> bool:
-        """Start the system and wait for its end; cancelling is a loss of power. Return whether it reboots, rather than powers off."""
-        last = _Last(self._say)
-        code = await self._nspawn(
+    async def run(self) -> NoReturn:
+        """Boot the system and wait for its end; cancelling is a loss of power. Raises :class:`Rebooting`, :class:`Hung`, ContainerError."""
+        last = LastLine(self.say)
+        code = await self.nspawn(
             last,
             "--boot",
             f"--directory={self.root}",
-            f"--bind-ro={self.root / 'usr'}:/usr",
-            f"--bind-ro={self._programs.kubelet}:{KUBELET}",
-            f"--bind-ro={self._programs.control_plane}:{CONTROL_PLANE}",
-            # The kubelet opens the log of the kernel, which is that of the computer.
-            "--bind=/dev/null:/dev/kmsg",
             "--hostname=localhost",
             "--console=read-only",
+            *self._options,
             "systemd.show_status=true",
         )
-        if code not in {0, _REBOOT}:
+        if code == _REBOOT:
+            raise Rebooting("by the system")
+        if code:
             raise ContainerError(f"systemd-nspawn ended with {code}: {last.line}")
-        return code == _REBOOT
+        raise Hung("the system has powered the machine off")
 
-    async def _nspawn(self, say: Callable[[str], None], *arguments: str) -> int:
+    async def nspawn(self, say: Callable[[str], None], *arguments: str) -> int:
         """Run a container in the machine's network namespace, with its output to ``say``, and return the exit code."""
         groups = control_groups(self._name)
         process = await start_child(
             [
                 *("sh", "-c", _IN_GROUPS, "sh", str(len(groups)), *map(str, groups)),
                 *("env", "SYSTEMD_NSPAWN_API_VFS_WRITABLE=network", *_ALONE, *_NSPAWN),
-                *("--capability=CAP_NET_ADMIN", f"--network-namespace-path={self._link.namespace}", f"--machine={self._name}", *arguments),
+                *("--capability=CAP_NET_ADMIN", f"--network-namespace-path={self.link.namespace}", f"--machine={self._name}", *arguments),
             ],
-            directory=self._folder,
+            directory=self.folder,
             output=asyncio.subprocess.PIPE,
         )
         if process.stdout is None:
@@ -170,14 +123,16 @@ class Container:
                     say(text)
             return await process.wait()
         finally:
-            await to_its_end(_end(process, groups))
+            await to_its_end(self._end(process, groups))
 
-
-async def _end(process: asyncio.subprocess.Process, groups: Sequence[Path]) -> None:
-    if process.returncode is None:
-        process.kill()
-        await process.wait()
-    await _until_empty(groups)
+    async def _end(self, process: asyncio.subprocess.Process, groups: Sequence[Path]) -> None:
+        if process.returncode is None:
+            try:
+                await self.link.cut()
+            finally:
+                process.kill()
+                await process.wait()
+        await _until_empty(groups)
 
 
 def control_groups(name: str) -> list[Path]:

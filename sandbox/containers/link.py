@@ -104,6 +104,12 @@ class Link:
         await self._dhcp.stop(patience=0)
         await self._remove()
 
+    async def cut(self) -> None:
+        """The machine loses its power: its packets are lost from now on, also those that end connections when its processes are killed."""
+        _FURTHER[self.address] = [each.address for each in self._management if each.address != self.address and "." in each.address]
+        await silence(self.address, True)
+        await _ip(f"link set {self.name} down")
+
     async def _remove(self) -> None:
         for command in (f"link delete {self.name}", f"netns delete {self.name}"):
             with contextlib.suppress(ContainerError):
@@ -153,7 +159,7 @@ async def be_gateway(interface: str, address: str, gateway: str, network: str) -
     await _ip(f"address add {gateway}/{parsed.prefixlen} dev {interface}")
     if parsed.version == 4:
         # More specific than the networks that are local, and in their table, which is read first. None of IPv6 is.
-        await _ip(f"route add {address}/32 dev {interface} table local")
+        await _ip(f"route replace {address}/32 dev {interface} table local")
 
 
 def _open_socket(port: int) -> socket.socket:
@@ -251,14 +257,24 @@ class _Transport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status_code, headers=kept, content=answer.content)
 
 
+_FURTHER: Final[dict[str, list[str]]] = {}
+"""Further IPv4 addresses of machines that have lost their power, by the first one. Those of IPv6 have a route of their own."""
+
+
 async def silence(address: str, is_silent: bool) -> None:
-    """Have the router ask for an address where no machine answers, or no more: others then wait, and learn that it is unreachable."""
-    route = f"{address}/32 dev {BRIDGE} table local"
-    if is_silent:
-        await _ip(f"route replace {route}")
-        return
-    with contextlib.suppress(ContainerError):
-        await _ip(f"route delete {route}")
+    """Have the router ask for an address where no machine answers, or no more: others then wait, and learn that it is unreachable.
+
+    So for the further addresses of a machine that had this one first.
+    """
+    for each in (address, *_FURTHER.get(address, ())):
+        route = f"{each}/32 dev {BRIDGE} table local"
+        if is_silent:
+            await _ip(f"route replace {route}")
+        else:
+            with contextlib.suppress(ContainerError):
+                await _ip(f"route delete {route}")
+    if not is_silent:
+        _FURTHER.pop(address, None)
 
 
 async def _ip(arguments: str) -> None:

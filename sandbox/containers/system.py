@@ -11,35 +11,44 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from sandbox.containers.cloud import CloudContainer
+from sandbox.containers.cloud_tree import DISTRIBUTIONS
 from sandbox.containers.command import ContainerError
-from sandbox.containers.container import Container, IgnitionFailedError
-from sandbox.containers.link import Link
-from sandbox.containers.tree import Programs
-from sandbox.machines import SystemFactory
+from sandbox.containers.container import Container
+from sandbox.containers.ignition import IgnitionFailedError, ignite
+from sandbox.containers.programs import Programs
+from sandbox.containers.tree import CONTROL_PLANE, KUBELET
+from sandbox.machines import System, SystemFactory
 from sandbox.machines.coreos import InstalledSystem
 from sandbox.machines.host import Host, Hung, Rebooting
 from sandbox.machines.ignition import Config, IgnitionError
+from sandbox.machines.simulated import simulated_system
 
 _POOL: Final = re.compile(r"/config/([a-z0-9][a-z0-9-]*)$")
 
 
 class Containers:
-    """Makes installed systems: containers where ``is_container`` names the machine config pool, simulated ones for others."""
+    """Makes installed systems: containers for machine config pools and operating systems that ``is_container`` names, else simulated."""
 
     def __init__(self, programs: Programs, is_container: Callable[[str], bool]) -> None:
         self._programs = programs
         self._is_container = is_container
 
-    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem:
-        embedded = content["ignition"]
-        if embedded is None:
-            host.remark("this system is simulated, and no container: no config is on its disk")
-        if embedded is None or not self._is_container(pool_of(embedded)):
-            return InstalledSystem(host, drive, content, factory)
-        return ContainerSystem(host, drive, content, factory, programs=self._programs)
+    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> System:
+        name = content["system"]
+        if name == "rhcos":
+            embedded = content["ignition"]
+            if embedded is None:
+                host.remark("this system is simulated, and no container: no config is on its disk")
+            elif self._is_container(pool_of(embedded)):
+                return ContainerSystem(host, drive, content, factory, programs=self._programs)
+        elif self._is_container(name):
+            if name.startswith(DISTRIBUTIONS):
+                return CloudContainer(host, drive, content, tree=self._programs.cloud)
+            host.remark(f"this system is simulated, and no container: containers have packages of Debian, {name} has others")
+        return simulated_system(host, drive, content, factory)
 
 
 def pool_of(embedded: str) -> str:
@@ -58,14 +67,21 @@ class ContainerSystem(InstalledSystem):
 
     def __init__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory, *, programs: Programs) -> None:
         super().__init__(host, drive, content, factory)
-        self._link = Link(host.hardware, host.attachment().management, host.folder, host.name_server[0])
-        self._container = Container(host.hardware.device_id, host.directory / "container", programs, self._link, host.console)
+        self._container = Container(
+            host,
+            programs.tree,
+            f"--bind-ro={host.directory / 'container/root/usr'}:/usr",
+            f"--bind-ro={programs.kubelet}:{KUBELET}",
+            f"--bind-ro={programs.control_plane}:{CONTROL_PLANE}",
+            # The kubelet opens the log of the kernel, which is that of the computer.
+            "--bind=/dev/null:/dev/kmsg",
+        )
 
     async def run(self) -> None:
         if self._content.get("first_boot"):
             self._container.wipe()
         try:
-            async with self._container.mounted(), self._link.connected():
+            async with self._container.mounted(), self._container.link.connected():
                 await super().run()
         except ContainerError as error:
             raise Hung(f"this computer cannot run the container of the machine: {error}") from error
@@ -74,7 +90,7 @@ class ContainerSystem(InstalledSystem):
         content = self._content
         embedded = None if content["ignition"] is None else base64.b64decode(content["ignition"])
         try:
-            text = await self._container.ignite(content["platform"], embedded, content["kargs"])
+            text = await ignite(self._container, content["platform"], embedded, content["kargs"])
         except IgnitionFailedError as error:
             # The engine has reported it, where its platform does.
             await self._emergency(f"ignition: failed in {error}", IgnitionError(str(error)))
@@ -84,28 +100,12 @@ class ContainerSystem(InstalledSystem):
     async def _start(self) -> NoReturn:
         ended: Exception = Hung("the system ended by itself")
         try:
-            with self._host.with_userland(_Booted(self._container), self._link):
+            with self._host.with_userland(self._container, self._container.link):
                 # In a task of its own: in Python 3.11 a group of tasks that ends with an error leaves its task marked as cancelled.
                 await asyncio.create_task(self._factory(self._host, self._content["config"]).run())
         except* (Rebooting, Hung, ContainerError) as group:
             ended = next(leaves(group))
         raise ended
-
-
-class _Booted:
-    """The :class:`sandbox.machines.Userland` of a container."""
-
-    def __init__(self, container: Container) -> None:
-        self._container = container
-
-    @property
-    def root(self) -> Path:
-        return self._container.root
-
-    async def run(self) -> NoReturn:
-        if await self._container.boot():
-            raise Rebooting("by the system")
-        raise Hung("the system has powered the machine off")
 
 
 def leaves(group: BaseExceptionGroup[Exception]) -> Iterator[Exception]:

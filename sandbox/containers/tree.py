@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tree that all containers share: Debian packages with the programs of RHEL CoreOS, and files of this package; made once.
+"""The tree that all nodes share: Debian packages with the programs of RHEL CoreOS, and files of this package; made once.
 
 It has what RHEL CoreOS has and no more: no Python, no Perl, no package manager. ``/usr`` is read-only in a container, ``/usr/local``
 is a link to ``/var/usrlocal``.
@@ -20,12 +20,9 @@ from typing import Final
 
 from rich.console import Console
 
-from metal_api.building import BuildError, cache_root, locked, run_step
-from metal_api.state_folder import StartError
-from sandbox import namespace
+from metal_api.building import cache_root, locked, run_step
 from sandbox.containers import operator_units
 from sandbox.coreos_image.build import SUITE, debian_mirrors, inputs_hash
-from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet, ensure_scheduler
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
@@ -87,44 +84,17 @@ IN_PLACE_OF_BONDS: Final = (
     *("usr/sbin/nmcli", "usr/lib/NetworkManager/conf.d/20-bonds.conf", "usr/lib/systemd/system/NetworkManager.service.d/20-bonds.conf"),
 )
 """Files by which a bond is a bridge, since the kernel of the computer may have no bonds."""
-_MASKED: Final = ("systemd-firstboot", "console-getty", "getty@tty1", "systemd-udevd", "systemd-networkd-wait-online", "e2scrub_reap")
-_REQUIRED: Final = {
-    "systemd-nspawn": "systemd-container",
-    "mmdebstrap": "mmdebstrap",
-    "ip": "iproute2",
-    "dnsmasq": "dnsmasq-base",
-    "unshare": "util-linux",
-}
+MASKED: Final = ("systemd-firstboot", "console-getty", "getty@tty1", "systemd-udevd")
+"""Services that no container can run."""
 SOURCES: Final = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())])
-
-
-@dataclass(frozen=True)
-class Programs:
-    """``tree``: the root file system of containers. ``kubelet``: the program that they run, ``control_plane``: the folder of etcd's."""
-
-    tree: Path
-    kubelet: Path
-    control_plane: Path
-
-
-def ensure_programs(console: Console) -> Programs:
-    """Make what the cache lacks. Raises :class:`StartError` with what this computer lacks."""
-    if os.geteuid() != 0:
-        raise StartError("--machines container needs root: containers mount file systems and have network cards")
-    namespace.require("--machines container", _REQUIRED)
-    try:
-        control_plane = ensure_binaries(console).etcd.parent
-        ensure_scheduler(console)
-        return Programs(TREE.ensure(console), ensure_kubelet(console), control_plane)
-    except (BuildError, BinariesError) as error:
-        raise StartError(f"--machines container: {error}") from None
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How to make a folder of the cache from a Debian tree of ``packages``; once for each content of these and of ``sources``.
 
-    ``title``: what it is, for the progress. ``complete``: returns the folder that is kept of the tree.
+    ``title``: what it is, for the progress. ``complete``: returns the folder that is kept of the tree. ``hooks``: mmdebstrap's commands for
+    the tree with its packages.
     """
 
     name: str
@@ -132,6 +102,7 @@ class Recipe:
     packages: Sequence[str]
     sources: Sequence[Path]
     complete: Callable[[Path], Path]
+    hooks: Sequence[str] = ()
 
     def ensure(self, console: Console) -> Path:
         """Return the folder, made first if the cache lacks it. Raises :class:`BuildError`."""
@@ -149,8 +120,8 @@ class Recipe:
 
     def _make(self, folder: Path, console: Console) -> Path:
         made = folder / "tree"
-        packages = f"--include={','.join(self.packages)}"
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", packages, SUITE, str(made), *debian_mirrors()]
+        options = ["--variant=minbase", f"--include={','.join(self.packages)}", *(f"--customize-hook={hook}" for hook in self.hooks)]
+        command = ["mmdebstrap", "--quiet", *options, SUITE, str(made), *debian_mirrors()]
         # A kernel in it needs no initramfs.
         environment = {**os.environ, "INITRD": "No"}
         run_step(console, f"making {self.title} with mmdebstrap", command, folder=folder, environment=environment)
@@ -160,13 +131,8 @@ class Recipe:
 def finish(tree: Path) -> Path:
     """Make a Debian tree a system of the kind that RHEL CoreOS is, which has not booted yet, and return it."""
     shutil.move(tree / _ENGINE, tree / "usr/libexec/ignition")
-    for pattern in _NOT_ON_COREOS:
-        for path in tree.glob(pattern):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-    subprocess.run(["cp", "--archive", "--no-preserve=ownership", f"{_FILES}/.", str(tree)], check=True)
+    remove(tree, _NOT_ON_COREOS)
+    copy(_FILES, tree)
     shutil.rmtree(tree / "usr/local")
     (tree / "usr/local").symlink_to("../var/usrlocal")
     for folder in _FOLDERS:
@@ -182,11 +148,31 @@ def finish(tree: Path) -> Path:
     release = tree / "usr/lib/os-release"
     # The unit of the kubelet reads ID.
     release.write_text('NAME="Sandbox CoreOS"\nID=rhel\nVARIANT_ID=coreos\nPRETTY_NAME="Sandbox CoreOS"\n', encoding="ascii")
-    for name in _MASKED:
-        (tree / f"etc/systemd/system/{name}.service").symlink_to("/dev/null")
+    mask(tree, *MASKED, "systemd-networkd-wait-online", "e2scrub_reap")
     operator_units.write(tree)
     tree.chmod(0o755)
     return tree
 
 
-TREE: Final = Recipe("container-tree", "the tree of containers", PACKAGES, SOURCES, finish)
+def remove(tree: Path, patterns: Sequence[str]) -> None:
+    """Remove files and folders from a tree."""
+    for pattern in patterns:
+        for path in tree.glob(pattern):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def copy(files: Path, tree: Path) -> None:
+    """Copy what is in a folder to a tree, as root's."""
+    subprocess.run(["cp", "--archive", "--no-preserve=ownership", f"{files}/.", str(tree)], check=True)
+
+
+def mask(tree: Path, *services: str) -> None:
+    """Mask services of a tree."""
+    for name in services:
+        (tree / f"etc/systemd/system/{name}.service").symlink_to("/dev/null")
+
+
+TREE: Final = Recipe("container-tree", "the tree of nodes", PACKAGES, SOURCES, finish)

@@ -16,7 +16,7 @@ import json
 import logging
 import re
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import httpx
 import yaml
@@ -556,12 +556,6 @@ class Provider:
             self._host.remark(f"ignition: a fetch fails and is tried again for ever: {url}: {reason}")
             return
         await self._host.report("running", f"[ignition] fetch fails and is tried again for ever: {url}: {reason}")
-
-
-class MakeInstalled(Protocol):
-    """Makes the installed system of a drive, which has ``content``."""
-
-    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> InstalledSystem: ...
 
 
 class InstalledSystem:

@@ -14,15 +14,16 @@ import logging
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, Protocol
 
 import httpx
 
 from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
-from sandbox.machines import SystemFactory
+from sandbox.machines import System, SystemFactory
 from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
-from sandbox.machines.coreos import InstalledSystem, LiveSystem, MakeInstalled, is_kernel
+from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
 from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
 from sandbox.machines.network import AT_ONCE
@@ -42,13 +43,26 @@ async def no_silence(_address: str, _is_silent: bool) -> None:
     """On the loopback interface the computer itself refuses connections to an address where nothing listens."""
 
 
+class MakeInstalled(Protocol):
+    """Makes the installed system of a drive, which has ``content``."""
+
+    def __call__(self, host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> System: ...
+
+
+def simulated_system(host: Host, drive: str, content: dict[str, Any], factory: SystemFactory) -> System:
+    """Make a simulated system: RHEL CoreOS, or another one of the service."""
+    if content["system"] == "rhcos":
+        return InstalledSystem(host, drive, content, factory)
+    return CloudSystem(host, drive, content)
+
+
 class SimulatedMachines:
     """The :class:`sandbox.machines.Machines` of the sandbox.
 
     ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
     ``dns_server`` is the name server that DHCP offers. Ignition's platform packet reads ``packet_url``; systems trust ``public_ca`` as a
     public CA. ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
-    ``attachment`` all ports are in layer 3. ``installed`` makes the systems that coreos-installer wrote. ``silence``: what machines without
+    ``attachment`` all ports are in layer 3. ``installed`` makes the systems on disks. ``silence``: what machines without
     power are for others.
     """
 
@@ -67,7 +81,7 @@ class SimulatedMachines:
         outside: Outside | None = None,
         announcements: Announcements | None = None,
         attachment: AttachmentOf | None = None,
-        installed: MakeInstalled = InstalledSystem,
+        installed: MakeInstalled = simulated_system,
         silence: Silence = no_silence,
     ) -> None:
         self._silence = silence
@@ -179,7 +193,7 @@ class SimulatedMachines:
 class Life:
     """One machine from power on, at once, to power off."""
 
-    def __init__(self, host: Host, factory: SystemFactory, installed: MakeInstalled = InstalledSystem) -> None:
+    def __init__(self, host: Host, factory: SystemFactory, installed: MakeInstalled = simulated_system) -> None:
         self._host = host
         self._factory = factory
         self._installed = installed
@@ -326,10 +340,7 @@ class Life:
                 f"no bootable device{': ' + network if network else ': network boot is not allowed any more and all drives are blank'}"
             )
         drive, content = disk
-        if content["system"] == "rhcos":
-            await self._installed(host, drive, content, self._factory).run()
-        else:
-            await CloudSystem(host, drive, content).run()
+        await self._installed(host, drive, content, self._factory).run()
 
     async def _image_install(self) -> None:
         """Run the service's installer: partitions, packages, network, cloud-init, as in its provisioning events."""

@@ -42,8 +42,12 @@ def user_of_containers(folder: Path, variables: dict[str, Any], **own: Any) -> I
         yield user
 
 
+def address_of(device: dict[str, Any], *, public: bool) -> str:
+    return next(str(entry["address"]) for entry in device["ip_addresses"] if (entry["public"], entry["address_family"]) == (public, 4))
+
+
 class Machine:
-    """A node's container, as one sees it from its rack."""
+    """The container of a device, as one sees it from its rack."""
 
     def __init__(self, user: User, name: str) -> None:
         (device,) = [device for device in user.devices() if device["hostname"] == f"{name}.{NAME}"]

@@ -68,8 +68,7 @@ class BalancedUser(OfUser):
 
 
 def balanced(user: BalancedUser, kind: str) -> None:
-    """Give the inventory three workers and a load balancer of this kind."""
-    user.edit_workers(2)
+    """Give the inventory a load balancer of this kind."""
     number = {"haproxy": 1, "haproxy-pair": 2}.get(kind, 0)
     hosts: dict[str, Any] = {f"balancer-{index}": {} for index in range(number)}
     content: dict[str, Any] = {
@@ -102,6 +101,7 @@ def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     beside: dict[str, Callable[[BalancedUser], contextlib.AbstractContextManager[Any]]]
     beside = {"external": own_load_balancer, "kube_vip-arp": MetalLB}
     with user.at_work(), beside.get(request.param, contextlib.nullcontext)(user):
+        user.edit_workers(2)
         balanced(user, request.param)
         user.kind = request.param
         user.reserve_decoys()

@@ -1,49 +1,48 @@
-"""A router and two load balancers in network namespaces: real BIRD on both sides, real HAProxy, and the program of the role between them.
+"""A router with real BIRD and two nodes in network namespaces, which announce an address to it.
 
-The router has the neighbors' addresses of the service (169.254.255.1 and .2), a subnet of two addresses for each load balancer, as private
-addresses of devices are, and the backend. Its kernel spreads connections over the routes that it learns.
+The router has the neighbors' addresses of the service (169.254.255.1 and .2) and a subnet of two addresses for each node, as private
+addresses of devices are. Its kernel spreads connections over the routes that it learns. `tests/containers` has load balancer devices.
 """
 
 from __future__ import annotations
 
+import abc
 import json
 import os
-import re
 import shutil
 import signal
-import string
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.testing.process import REPOSITORY
-
 ELASTIC = "198.51.100.7"
 PEERS = ("169.254.255.1", "169.254.255.2")
 PASSWORD = "Secret4Sessions"
-ANNOUNCE = REPOSITORY / "roles/load_balancer/files/announce.py"
 COUNT = 2
 HOLD_TIME = 9
 
-HAPROXY = """
-defaults
-  timeout connect 1s
-  timeout client 5s
-  timeout server 5s
-frontend health
-  mode http
-  bind 127.0.0.1:8404
-  monitor-uri /healthz
-frontend api
-  mode tcp
-  bind 0.0.0.0:6443
-  default_backend api
-backend api
-  mode tcp
-  server one 10.0.0.0:8080
+VIA = ("10.0.0.1", "10.0.0.3")
+
+CLIENT = """
+import http.client, sys, time
+failed = 0
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    began = time.monotonic()
+    try:
+        connection = http.client.HTTPConnection(sys.argv[1], 6443, timeout=2)
+        connection.request("GET", "/readyz")
+        failed += connection.getresponse().status != 200
+        connection.close()
+    except OSError as problem:
+        failed += 1
+        print(f"{time.monotonic():.3f} {problem!r}", flush=True)
+    time.sleep(max(0, 0.02 - (time.monotonic() - began)))
+print("failed", failed, flush=True)
 """
 
 
@@ -51,7 +50,7 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-class Network:
+class Network(abc.ABC):
     """The namespaces, and what runs in them."""
 
     def __init__(self, folder: Path) -> None:
@@ -113,7 +112,7 @@ class Network:
             self.inside(part, "ip", "route", "add", "default", "via", f"10.0.0.{2 * number}")
 
     def _serve(self) -> None:
-        """Start the router's BIRD, the metadata service and the backend."""
+        """Start the router's BIRD and the metadata service."""
         sessions = "\n".join(
             f"protocol bgp lb{number}_{index} {{ local {peer} as 65530; neighbor 10.0.0.{2 * number + 1} as 65000; multihop 5; "
             f'password "{PASSWORD}"; ipv4 {{ import all; export none; }}; }}'
@@ -132,46 +131,33 @@ class Network:
         self.start("router", "web", sys.executable, "-m", "http.server", "--directory", str(self.folder), "8080")
 
     def start_router_bird(self) -> None:
-        self._bird("router", self.folder / "router.conf")
+        files = ("-c", "router.conf", "-s", "router.ctl", "-P", "router.pid")
+        words = [word if word.startswith("-") else str(self.folder / word) for word in files]
+        self.start("router", "bird", program("bird"), "-f", *words)
 
-    def _bird(self, part: str, configuration: Path) -> None:
-        socket = self.folder / f"{part}.ctl"
-        bird = program("bird")
-        self.start(part, "bird", bird, "-f", "-c", str(configuration), "-s", str(socket), "-P", str(self.folder / f"{part}.pid"))
-
+    @abc.abstractmethod
     def _balance(self, number: int) -> None:
-        """Start a load balancer: BIRD as the distribution configures it, HAProxy, and the role's program."""
-        part = f"lb{number}"
-        configuration = self.folder / f"{part}.conf"
-        configuration.write_text(f"router id 10.0.0.{2 * number + 1};\nprotocol device {{ }}\n", encoding="utf-8")
-        self._bird(part, configuration)
-        self.start_haproxy(number)
-        own = ("--configuration", str(configuration), "--socket", str(self.folder / f"{part}.ctl"))
-        self.start(part, "announce", *unit_command(f"http://10.0.0.{2 * number}:8080/metadata-{number}"), *own)
-
-    def start_haproxy(self, number: int) -> None:
-        configuration = self.folder / "haproxy.cfg"
-        configuration.write_text(HAPROXY, encoding="utf-8")
-        self.start(f"lb{number}", "haproxy", program("haproxy"), "-db", "-f", str(configuration))
-
-    def cut(self, number: int) -> None:
-        """Take the power of a load balancer. The link of the router stays up, as behind a switch, so the session ends by its hold time."""
-        self.inside(f"lb{number}", "ip", "link", "set", "bond0", "address", "02:00:00:00:00:01", "arp", "off")
-        for what in ("announce", "haproxy", "bird"):
-            self.kill(f"lb{number}", what)
+        """Start what announces the address in the namespace of a node."""
 
     def log(self) -> str:
         return "\n".join(f"--- {path.name}\n{path.read_text(errors='replace')}" for path in sorted(self.folder.glob("*.log")))
 
 
-def unit_command(metadata_url: str) -> list[str]:
-    """Return the command of the role's unit, with its program and its file of settings."""
-    found = re.search(r"^ExecStart=(.*)$", ANNOUNCE.with_suffix(".service").read_text(encoding="utf-8"), re.MULTILINE)
-    assert found is not None
-    settings = {"ADDRESS": ELASTIC, "METADATA_URL": metadata_url}
-    interpreter, _program, *words = found[1].split()
-    assert interpreter == "/usr/bin/python3"
-    return [sys.executable, str(ANNOUNCE), *(string.Template(word).substitute(settings) for word in words)]
+def await_routes(network: Network, *via: str, within: float = 40) -> float:
+    """Return how long it took until the elastic address leads to these next hops and no others."""
+    began = time.monotonic()
+    while time.monotonic() < began + within:
+        routes = network.routes()
+        if all((address in routes) == (address in via) for address in VIA):
+            return time.monotonic() - began
+        time.sleep(0.1)
+    raise AssertionError(f"routes after {within} s: {network.routes()!r}\n{network.log()}")
+
+
+def requests(network: Network, seconds: float) -> int:
+    """Send 50 requests a second to the elastic address from the router's side, and return how many failed."""
+    output = network.inside("router", sys.executable, "-c", CLIENT, ELASTIC, str(seconds))
+    return int(output.split()[-1])
 
 
 def program(name: str) -> str:

@@ -15,8 +15,7 @@ import pytest
 from sandbox.testing.process import REPOSITORY
 from tests.kubeconfigs import write_kubeconfig
 from tests.load_balancer.conftest import IMAGE
-from tests.load_balancer.namespaces import ELASTIC, HOLD_TIME, Network
-from tests.load_balancer.test_announce import VIA, await_routes, requests
+from tests.load_balancer.namespaces import ELASTIC, HOLD_TIME, VIA, Network, await_routes, requests
 
 pytestmark = [
     pytest.mark.long,

@@ -16,8 +16,7 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.services.metallb import metallb_changes
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.load_balancer.conftest import NAMESPACE
-from tests.load_balancer.namespaces import COUNT, ELASTIC, PASSWORD, Network, metadata
-from tests.load_balancer.test_announce import VIA, await_routes, requests
+from tests.load_balancer.namespaces import COUNT, ELASTIC, PASSWORD, VIA, Network, await_routes, metadata, requests
 
 pytestmark = [
     pytest.mark.long,

@@ -1,4 +1,4 @@
-"""What the load balancers' program makes of a device's metadata. With real BIRD and HAProxy: tests/load_balancer."""
+"""What the load balancers' program makes of a device's metadata. With real BIRD and HAProxy: tests/containers."""
 
 from __future__ import annotations
 

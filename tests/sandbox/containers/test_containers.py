@@ -14,15 +14,26 @@ import pytest
 
 from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
-from sandbox.containers import operator_units
+from sandbox.containers import Containers, Programs, operator_units
+from sandbox.containers.cloud import CloudContainer
 from sandbox.containers.command import to_its_end
 from sandbox.containers.link import HTTP
 from sandbox.containers.system import pool_of
 from sandbox.machine_kinds import MachineKinds
+from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.host import Host, Hung
 from sandbox.machines.network import NameService
 from sandbox.machines.simulated import Life
 from sandbox.openshift import Binaries, Clusters, system_factory
+
+NOWHERE = Path("/nonexistent")
+NO_CLUSTERS = system_factory(Clusters(NOWHERE, Clock(1.0), Binaries(NOWHERE, NOWHERE, NOWHERE)))
+
+
+def host_in(folder: Path) -> Host:
+    hardware = Hardware("4f9d2e1c", "worker-0", "127.0.0.1", "c3.small.x86", "x86_64", (), ("02:00:00:00:00:01",), "custom_ipxe")
+    nobody = "http://127.0.0.1:9"
+    return Host(hardware, folder, Clock(1.0), boot_url=nobody, metadata_url=nobody, dns_server=("127.0.0.1", 9))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +73,20 @@ def pointer(*sources: Any) -> str:
 )
 def test_the_pool_of_a_node_is_in_its_pointer(embedded: str, pool: str) -> None:
     assert pool_of(embedded) == pool
+
+
+@pytest.mark.parametrize(
+    ("machines", "system", "made"),
+    [
+        ("container", "debian_12", CloudContainer),
+        ("container:worker,ubuntu_24_04", "ubuntu_24_04", CloudContainer),
+        ("container:worker", "ubuntu_24_04", CloudSystem),
+        ("container", "rocky_9", CloudSystem),
+    ],
+)
+def test_a_system_is_a_container_where_the_tree_has_its_packages(tmp_path: Path, machines: str, system: str, made: type) -> None:
+    make = Containers(Programs(tmp_path, tmp_path, tmp_path, tmp_path), MachineKinds.parse(machines).has_container)
+    assert type(make(host_in(tmp_path), "/dev/sda", {"system": system}, NO_CLUSTERS)) is made
 
 
 def test_units_of_the_operator_are_enabled_and_those_of_the_tree_ordered(tmp_path: Path) -> None:
@@ -116,10 +141,7 @@ async def test_a_machine_can_be_switched_off_whose_container_fails_to_end(tmp_pa
             finally:
                 raise Hung("its processes do not end")
 
-    hardware = Hardware("4f9d2e1c", "worker-0", "127.0.0.1", "c3.small.x86", "x86_64", (), ("02:00:00:00:00:01",), "custom_ipxe")
-    nobody = "http://127.0.0.1:9"
-    host = Host(hardware, tmp_path, Clock(1.0), boot_url=nobody, metadata_url=nobody, dns_server=("127.0.0.1", 9))
-    life = Ends(host, system_factory(Clusters(tmp_path, Clock(1.0), Binaries(tmp_path, tmp_path, tmp_path))))
+    life = Ends(host_in(tmp_path), NO_CLUSTERS)
     await asyncio.sleep(0)
     async with asyncio.timeout(5):
         await life.end()

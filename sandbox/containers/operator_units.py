@@ -10,11 +10,13 @@ programs are stand-ins, most of them do nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import yaml
+
+from sandbox.openshift.assets import links_of
 
 SYSTEM: Final = """
 NetworkManager.service: {Wants: network.target, Before: network.target, WantedBy: multi-user.target}
@@ -69,14 +71,6 @@ def text_of(entries: Mapping[str, str]) -> str:
     """Return a unit with this order: its sections Unit and Install."""
     order = "".join(f"{key}={value}\n" for key, value in entries.items() if not key.endswith("By"))
     return f"[Unit]\n{order}[Install]\n" + "".join(f"{key}={value}\n" for key, value in entries.items() if key.endswith("By"))
-
-
-def links_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the links of an enabled unit: (wants or requires, the unit that does)."""
-    for line in text.splitlines():
-        key, _equals, targets = line.partition("=")
-        if key in ("WantedBy", "RequiredBy"):
-            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())
 
 
 def write(tree: Path) -> None:

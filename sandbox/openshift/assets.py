@@ -284,3 +284,11 @@ _NEEDED: Final = (
         )
     ),
 )
+
+
+def links_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the links of an enabled unit: (wants or requires, the unit that does)."""
+    for line in text.splitlines():
+        key, _equals, targets = line.partition("=")
+        if key in ("WantedBy", "RequiredBy"):
+            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())

@@ -17,12 +17,11 @@ from typing import Any, Final
 
 import httpx
 
-from sandbox.containers.operator_units import links_of
 from sandbox.machines import Machine
 from sandbox.machines.host import Rebooting
 from sandbox.openshift import pki
 from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
-from sandbox.openshift.assets import files_of, units_of
+from sandbox.openshift.assets import files_of, links_of, units_of
 from sandbox.openshift.cluster import Cluster, Clusters
 from sandbox.openshift.control_plane import ControlPlaneError
 from sandbox.openshift.kubelet import CONFIG_DAEMON, KubeletConfig, OnReady

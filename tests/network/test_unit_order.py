@@ -3,8 +3,6 @@
 systemd breaks a cycle by deleting one job, another one at each boot. Units judged alone have none: OpenShift's own close it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -18,7 +16,8 @@ import yaml
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.boot.files import final_config
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.cluster_manifests import cluster_manifests
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.node_network import NODE_ADDRESS, with_bootstrap_network
-from sandbox.containers.operator_units import NMSTATE, OF_ALL_RELEASES, SYSTEM, links_of, text_of
+from sandbox.containers.operator_units import NMSTATE, OF_ALL_RELEASES, SYSTEM, text_of
+from sandbox.openshift.assets import links_of
 
 pytestmark = pytest.mark.debian("systemd")
 ROLES = Path(__file__).resolve().parents[2] / "roles"

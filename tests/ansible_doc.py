@@ -1,7 +1,5 @@
 """What ansible-doc says of modules, fragments merged."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterable

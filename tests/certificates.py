@@ -1,7 +1,5 @@
 """Certificates for servers of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """Waits for what another process does."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

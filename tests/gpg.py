@@ -1,7 +1,5 @@
 """OpenPGP keys and signatures by the real gpg, in a home of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

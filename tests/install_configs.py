@@ -1,7 +1,5 @@
 """The table of install-configs, ``install_configs.yml``, as tests read it."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from contextlib import redirect_stderr

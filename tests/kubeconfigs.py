@@ -1,7 +1,5 @@
 """Kubeconfigs of one cluster and one user."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

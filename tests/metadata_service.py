@@ -1,7 +1,5 @@
 """A metadata service for scripts of nodes, and the address for events beside its phone_home_url."""
 
-from __future__ import annotations
-
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any

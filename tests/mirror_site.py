@@ -1,7 +1,5 @@
 """The sandbox's mirror on a web server, for tests that download openshift-install."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator

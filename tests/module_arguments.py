@@ -1,7 +1,5 @@
 """``patch_module_args`` of ansible-core, also for the versions that do not have it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

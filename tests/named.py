@@ -1,7 +1,5 @@
 """A name server nobody here wrote, BIND, on loopback: with a key that may update its whole zone, and one that may not."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import subprocess

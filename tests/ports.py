@@ -1,7 +1,5 @@
 """Ports that a test may listen at."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 

@@ -1,7 +1,5 @@
 """A real PostgreSQL of Debian's package, on loopback and a socket, and a proxy that loses its answers."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Parts of plays that run a role alone, as a playbook of a user's own does."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """SSH keys for tests, by OpenSSH."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

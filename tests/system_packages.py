@@ -4,8 +4,6 @@
 a missing one is a failure: there, a skipped test would appear as passed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What systemd says of units for it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The tests of this file build on each other, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The playbooks as jobs of AWX, without a cluster: what a job prints and refuses before anything is ordered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import httpx

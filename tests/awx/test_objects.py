@@ -1,7 +1,5 @@
 """The objects of AWX that playbooks/awx.yml creates: their data, and the playbook against a stand-in for AWX's API."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The surveys of AWX's job templates: their questions, and what becomes of answers in a play."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

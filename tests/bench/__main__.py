@@ -3,8 +3,6 @@
 Ends with 1 when a figure misses its target. Times are of the computer this runs on: what is judged are calls, growth and shares.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

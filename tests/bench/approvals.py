@@ -1,7 +1,5 @@
 """How long a certificate request waits for csr_approval: seen from beside, by a watch of our own."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A set of N devices ordered at once, and waited for: calls, and seconds beside what the machines and the service's limit take."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the bench measured: tables of figures, and which of them had a target."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A true install with hundreds of workers: what it takes us, and how that grows. And once more, when there is nothing to do."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The inventory of N devices: calls, seconds, and how much of the time is ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -8,8 +8,6 @@ What counts is processor time of the process, which other work on the same compu
 FILE gets a JSON object: seconds by part, ``whole`` and ``wall`` (seconds by the clock on the wall).
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import sys

@@ -3,8 +3,6 @@
 What is judged are the calls of Ironic's API, which have to grow with the devices alone and not with nodes, polls or time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

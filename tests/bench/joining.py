@@ -4,8 +4,6 @@ Both ends of every delay are of one clock: the API server's audit log has to the
 approved, and by the user agent what the module itself called. The module runs as Ansible runs it, in a process of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

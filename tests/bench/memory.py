@@ -1,7 +1,5 @@
 """The most memory that what a user started has had, by kind."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from pathlib import Path

@@ -4,8 +4,6 @@ The same install at two speeds of the machines' world: what a higher speed short
 sandbox's own computing). With seconds `w` at speeds `s`, `w = ours + machines / s` gives both.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where the time of a playbook goes: to machines and clusters that are waited for, or to us."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import resource

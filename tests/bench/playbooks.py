@@ -1,7 +1,5 @@
 """The example cluster's life, and what each playbook asks of the API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.bench.figures import Report, Table, columns

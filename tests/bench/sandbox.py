@@ -1,7 +1,5 @@
 """The sandbox's own speed: how it grows with what exists."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Day 2 with up to 500 workers: runs with nothing to do, adding 1, 10 and 100 workers, and removing 10 at once."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -5,8 +5,6 @@ there, has the seconds by which the storage's clock is ahead. What is checked is
 Requests: Using Query Parameters (AWS Signature Version 4)"), for the key below.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import ssl

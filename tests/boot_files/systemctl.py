@@ -4,8 +4,6 @@ Usage: systemctl.py UNITS VERB [UNIT], where UNITS is the folder of the unit fil
 unit keeps the server in nothing is done here: systemd's own programs read and judge that in a test.
 """
 
-from __future__ import annotations
-
 import configparser
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Only the addresses of the bootstrap device, as the Metal API lists them, can read bootstrap.ign."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """``ansible_become`` in the group ``all`` is for the host that publishes boot files, not for the modules on this computer."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 The tests of a method build on each other, in this order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The default ports of the boot server."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What OLM, MetalLB and LVM Storage do at an API server, as far as the role services can see it: a thread that reacts to Subscriptions."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from pathlib import Path

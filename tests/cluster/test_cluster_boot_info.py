@@ -1,7 +1,5 @@
 """cluster_boot_info against a real API server. tests/e2e/test_elsewhere.py runs it against a cluster with all objects."""
 
-from __future__ import annotations
-
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 

@@ -1,7 +1,5 @@
 """cluster_wait against a real API server: from an address without a server to an installed cluster."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

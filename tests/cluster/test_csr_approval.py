@@ -1,7 +1,5 @@
 """csr_approval against a real API server and signer: only machines of the inventory get certificates."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """csr_approval when the cluster's API refuses, fails or becomes silent: an error with one CSR delays no other, and the approver goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """node_drain against a real API server and the real disruption controller. Kubelets are the tests themselves: they end pods, or do not."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """node_info against a real API server."""
 
-from __future__ import annotations
-
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.kubernetes_objects import DEVICE
 from tests.cluster.conftest import Play
 from tests.cluster.control_plane import ADDRESS, NODES, ControlPlane

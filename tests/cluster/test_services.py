@@ -3,8 +3,6 @@
 Local storage and a registry: tests/e2e/test_services.py.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

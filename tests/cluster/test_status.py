@@ -1,7 +1,5 @@
 """The status against a real API server: what is read, how often it is asked, and that nothing is written."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

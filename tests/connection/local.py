@@ -9,8 +9,6 @@ tasks, ANSIBLE_KEEP_REMOTE_FILES, a play that does not find the collection.
 molecule, the integration targets, and the matrix of versions of ansible-core.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

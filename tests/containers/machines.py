@@ -1,7 +1,5 @@
 """Nodes that are containers, seen from their rack and from the networks around them: what tests of several clusters share."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """``python port_scan.py ADDRESS [PORT ...]``: print as JSON which TCP ports are open and which drop packets; all others refuse."""
 
-from __future__ import annotations
-
 import errno
 import json
 import resource

@@ -1,7 +1,5 @@
 """A device with an operating system of the service: cloud-init applies its userdata at the first boot, and no later one."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Clusters whose nodes have IPv6 addresses on their bonds: with IPv6 they carry traffic, and without it they are closed all the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A cluster behind load balancer devices that run their userdata: cloud-init, systemd, HAProxy, nftables and, with two devices, BIRD."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A cluster that loses certificates while all machines are off, the data of one etcd member, and that of most, in the order of its life."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """A cluster whose nodes have a real userland, in the order of its life: what the collection writes on machines is run by machines."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Scenarios of accounts: projects, and keys of projects and users."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.contract.scenario import Scenario, of_one

@@ -4,8 +4,6 @@ The token comes by the environment and the answer, which has userdata in it, goe
 not hold a secret.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Run modules, and create what a scenario requires, with the modules or the API; it is deleted afterwards."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

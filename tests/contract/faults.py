@@ -3,8 +3,6 @@
 ``test_faults.py`` verifies the table. ``docs/reliability.md`` has it for users, with the reasons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal

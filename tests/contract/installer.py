@@ -1,7 +1,5 @@
 """The scenario of the module that downloads openshift-install, and its folder as it is: as a program, it writes that into a file."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

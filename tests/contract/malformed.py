@@ -4,8 +4,6 @@
 hundreds of malformed answers can be tried while one device would be provisioned.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Scenarios of the network: ports, assignments, gateways, VRFs, BGP. Each requires devices, VLANs or blocks."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Run tasks with ansible-playbook, or their modules alone, and return the result and the API requests of each."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -4,8 +4,6 @@ Such processes are forked from a server (``environment``) that has loaded this f
 or patched does not reach a module. A module with an action plugin is called by it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import gc

@@ -1,7 +1,5 @@
 """What info modules read: a project with resources of each kind, and the options of each module."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 A module is added with one entry here; without one the suite fails.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

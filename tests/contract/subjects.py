@@ -1,7 +1,5 @@
 """The subjects that meet the faults of ``faults.py``: every module and the inventory plugin, each with its lifecycle."""
 
-from __future__ import annotations
-
 import json
 import re
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Concurrent runs: one writes, the others wait or name the lock holder, and nothing is ordered twice."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

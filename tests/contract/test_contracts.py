@@ -6,8 +6,6 @@
 4. ``--diff`` shows what changed, as the API returns it before and after, and never shows a secret.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One device: failed and foreign ones, deletions that are not carried out, and answers that leave something unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every option of a device: set at creation, changed where the API can, and idempotent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

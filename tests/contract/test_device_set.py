@@ -1,7 +1,5 @@
 """metal_device_set with a service that runs out of servers, fails devices and answers slowly: results and number of calls."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Drift of immutable attributes: an error, ignored or replaced, as the user chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

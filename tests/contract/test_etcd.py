@@ -1,7 +1,5 @@
 """The modules of etcd: commands in its pods, what etcd refuses, and backups that do not end well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

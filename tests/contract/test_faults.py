@@ -4,8 +4,6 @@ The ordinary suite has a sample: every subject meets a lost answer, a 429 or 5xx
 fault. The whole is marked ``long``.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """openshift_installer with a faulty mirror: one clear error, and no file that is not verified."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

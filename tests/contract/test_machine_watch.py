@@ -1,7 +1,5 @@
 """A wait for a cluster with a failed device ends at once, with the reason."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

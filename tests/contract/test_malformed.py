@@ -5,8 +5,6 @@ takes a few of each step, and the tests marked ``long`` take more. The cases are
 ``MALFORMED_SEED`` chooses others.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

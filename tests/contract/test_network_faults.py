@@ -1,7 +1,5 @@
 """Failures of network modules: errors name the blockers and the changes made so far, and the next run resumes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reboot, rescue, reinstall: requested exactly once, also by a run that is killed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

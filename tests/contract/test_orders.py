@@ -1,7 +1,5 @@
 """Failed orders: no order is repeated, and each failure is one clear error without a traceback."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """VLANs, IP reservations and VRFs: who owns an object decides which one a task means, and whether it may be changed or deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Every device option of a pool, from the inventory to the order that the Metal API gets: ansible-playbook with the roles, in a sandbox."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every change from one network type of a device to another, with VLANs and native VLANs, by the desired state of its ports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

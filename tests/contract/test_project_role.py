@@ -1,7 +1,5 @@
 """A project by its name: created on request, found again by other controllers, and deleted by destroy.yml only if it is ours and empty."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

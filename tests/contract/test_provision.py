@@ -1,7 +1,5 @@
 """The provision role: the metro with capacity, and the end of the bootstrap device. Failed workers: tests/e2e/test_bad_machine.py."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The module release_images_info as a program: it only reads, meets faults of a registry, and reports those that last."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """A module waits for a hardware reservation that is being released."""
 
-from __future__ import annotations
-
 from tests.contract.environment import Metal
 from tests.contract.scenario import TAGS, WAIT, machine
 

@@ -1,7 +1,5 @@
 """dns_records: failures, and the number of messages for hundreds of records."""
 
-from __future__ import annotations
-
 import base64
 import re
 import socket

@@ -1,7 +1,5 @@
 """Scenarios of dns_records, and the zone as its server returns it: as a program, it writes the zone into a file."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

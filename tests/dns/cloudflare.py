@@ -6,8 +6,6 @@ other records (81053, 81054), NS beside other types, contents of their type, nam
 of TXT.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

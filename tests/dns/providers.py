@@ -1,7 +1,5 @@
 """Each DNS provider with a zone at a real or imitated service on loopback: BIND, moto's Route 53, and the API of Cloudflare."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

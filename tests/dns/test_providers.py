@@ -1,7 +1,5 @@
 """dns_records at each provider: one rule of ownership, record sets of both families, wildcards, and what only one of them does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

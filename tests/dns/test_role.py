@@ -1,7 +1,5 @@
 """The role dns at each provider: an install's records, an idle second run, and a destroy that leaves foreign records."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """docs/coming-from.md names nothing that is not there, leaves out nothing of what is installed, and its playbook runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

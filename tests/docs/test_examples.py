@@ -1,7 +1,5 @@
 """Every block of YAML on a page or in an inventory can be used: its variables are known, and the installer takes what they lead to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

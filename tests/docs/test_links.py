@@ -1,7 +1,5 @@
 """Every link of the documentation leads to a file of the repository, and to a heading of it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

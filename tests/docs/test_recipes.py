@@ -3,8 +3,6 @@
 ``recipes`` has a patch for each: the change that a contributor makes by it, and before that the commands that show that nothing is missing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

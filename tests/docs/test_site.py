@@ -1,7 +1,5 @@
 """The documentation site: its navigation, its links, and the whole build."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """docs/supported.md lists the versions that the code has: each table of versions is the one that is computed here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

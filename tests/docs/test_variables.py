@@ -1,7 +1,5 @@
 """The table of variables is complete, what is generated from it is committed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests to the API and the routers of a cluster, through every address that their DNS records have."""
 
-from __future__ import annotations
-
 import base64
 import ssl
 

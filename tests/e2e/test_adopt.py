@@ -1,7 +1,5 @@
 """A cluster that was installed in another way is adopted: workers join it, and nothing else of it is changed or deleted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The tests build on each other's world, in this order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

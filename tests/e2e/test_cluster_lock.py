@@ -1,7 +1,5 @@
 """Two runs of the playbooks at the same moment: one writes, the other says so; and whose cluster it is when its name is in use."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 In one cluster, in this order: each test goes on from where the one before left it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

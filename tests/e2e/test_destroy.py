@@ -3,8 +3,6 @@
 No cluster runs here: the resources are ordered by the API, and only their deletion is tested.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Installs without the internet: through a proxy, and with a mirror registry alone, which lacks an image at first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 The march is long; the first object of a cluster in a VLAN is tried in `make test`. A lost folder is restored from object storage.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

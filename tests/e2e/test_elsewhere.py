@@ -1,7 +1,5 @@
 """Day 2 from another controller, after an upgrade: an inventory, a token and a kubeconfig are enough, in an empty folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

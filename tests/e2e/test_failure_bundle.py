@@ -1,7 +1,5 @@
 """A failed run writes a bundle with the evidence, and with none of the secrets in the files it reads."""
 
-from __future__ import annotations
-
 import base64
 import json
 import stat

@@ -6,8 +6,6 @@ everything back and nothing else. An install that is killed and goes on where it
 that are met here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import socket

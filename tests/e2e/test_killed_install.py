@@ -1,7 +1,5 @@
 """A killed install that is not repeated: the service terminates its bootstrap device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 A cluster with three workers: OpenShift runs two routers, so one worker has none.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

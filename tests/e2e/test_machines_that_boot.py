@@ -1,7 +1,5 @@
 """The demo with a machine that has real firmware: QEMU, ordered through Ironic and Redfish, becomes a worker and leaves again."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Clusters in each machine network: the addresses of their nodes, the records of these addresses, and that destroy leaves nothing."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from ipaddress import ip_interface

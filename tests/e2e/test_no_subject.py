@@ -1,7 +1,5 @@
 """Playbooks of a cluster that exists fail when a wrong project, token or name leaves them nothing to work on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ What a user is promised: no machine goes before its pods have ended, unless by c
 is missing; an interrupted removal is completed or taken back; the node of a machine that is gone does not block the next one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

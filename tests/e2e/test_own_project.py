@@ -1,7 +1,5 @@
 """A cluster in a project that install.yml creates, of machines without plans: the least that an inventory can say about both."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

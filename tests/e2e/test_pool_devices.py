@@ -1,7 +1,5 @@
 """Pools of another plan and of reserved hardware, termination times, and sizes as numbers. The tests build on each other, in this order."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

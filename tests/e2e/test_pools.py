@@ -4,8 +4,6 @@ moves with openshift_ingress_pool.
 The tests build on each other's world, in this order.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

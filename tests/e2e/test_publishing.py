@@ -1,7 +1,5 @@
 """Installs whose boot files another host publishes, over SSH, which is gone at the end; and one that changes to a bucket halfway."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 What pretended kubelets cannot show: that what is approved is what Kubernetes' own program asks for, and that it is content with it.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ healthy one on request: test_install.py.
 The tests build on each other's world, in this order.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

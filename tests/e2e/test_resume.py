@@ -3,8 +3,6 @@
 What exists undisturbed is what test_install.py has met before. Alone, this file plays the same steps undisturbed itself.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path

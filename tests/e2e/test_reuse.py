@@ -3,8 +3,6 @@
 The tests build on each other's world, in this order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Local storage, an image registry on it and time servers in one install. MetalLB: tests/cluster/test_services.py."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from pathlib import Path
 from typing import Any

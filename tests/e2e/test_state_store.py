@@ -1,7 +1,5 @@
 """An install that is cut off continues in an empty folder, from object storage. With a Secret: tests/state_store/test_cluster.py."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

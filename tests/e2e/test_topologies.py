@@ -1,7 +1,5 @@
 """Clusters of other sizes, architectures and distributions than the example: each from install to destroy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

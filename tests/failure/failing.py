@@ -1,7 +1,5 @@
 """A play that fails as a playbook of this collection does: its block, rescue and last task, with what a test puts into the block."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The failure bundle has what the serial consoles show, if the run may have logs: read over SSH from the sandbox, and redacted."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

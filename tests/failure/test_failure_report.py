@@ -1,7 +1,5 @@
 """A run that fails ends with why it failed, whatever else does not work then; and the bundle is written, whatever cannot be collected."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

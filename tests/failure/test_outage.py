@@ -1,7 +1,5 @@
 """An outage of the Metal API in the middle of a task is reported while it lasts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

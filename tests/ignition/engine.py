@@ -1,7 +1,5 @@
 """CoreOS' own Ignition engine, of Debian's package: run in a folder, or as on a machine that finds its service's metadata by name."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import fcntl

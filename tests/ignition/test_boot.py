@@ -1,7 +1,5 @@
 """What the role boot_files publishes, booted by machines of the sandbox: each by its architecture and the rule for its disk."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

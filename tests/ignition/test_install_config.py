@@ -1,7 +1,5 @@
 """Variables become an install-config and manifests that a strict installer takes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The installer is run wherever it lies, and what it refuses or warns of is shown without secrets."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

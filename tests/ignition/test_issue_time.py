@@ -1,7 +1,5 @@
 """Ignition files are reused while they are valid, regenerated before the first device is created, and never afterwards."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

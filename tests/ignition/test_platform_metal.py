@@ -4,8 +4,6 @@ The engine runs in a network of its own, where nothing but the boot server answe
 trusts no CA but those in its config. Nodes, which get theirs from the cluster, are in tests/containers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Which installer makes the files: a release, what a channel showed once, or one of the user's own."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

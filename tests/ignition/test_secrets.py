@@ -1,7 +1,5 @@
 """What the role shows has no secret in it: neither own manifests nor what a real installer repeats when it refuses."""
 
-from __future__ import annotations
-
 import json
 import stat
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What preflight reads of the mirrors of container images: whether they have the release image that release.txt names."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

@@ -1,7 +1,5 @@
 """The check of a release's images against registries with TLS, logins, bearer tokens and a proxy."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterator

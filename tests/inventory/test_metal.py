@@ -1,7 +1,5 @@
 """The inventory plugin as a user has it: `ansible-inventory --list` on the sandbox's Metal API."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 They are skipped, or fail with CI=true, where the computer cannot run these machines.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

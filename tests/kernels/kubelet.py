@@ -1,7 +1,5 @@
 """The kubelet of a machine with a kernel: its program on a disk of its own, and a real control plane that it joins."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The rules that choose a disk, with the disks of QEMU: the live config of the role boot_files, and what kernel and udev report of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Each machine network on machines with kernels of their own: what the MachineConfig configures, at each boot and without a link."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

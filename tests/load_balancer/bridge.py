@@ -1,7 +1,5 @@
 """Three nodes and a client outside of the cluster, each a network namespace with one interface on a bridge."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

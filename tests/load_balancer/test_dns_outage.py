@@ -1,7 +1,5 @@
 """HAProxy with the configuration of the role: members by their records while the DNS server fails in every way."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,7 +1,5 @@
 """The static pod of the control plane nodes with the real kube-vip and a real router: announced and withdrawn by the API's readiness."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The address of the API on a control plane node: there while its own API server is ready, so that the kubelet always reaches one."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

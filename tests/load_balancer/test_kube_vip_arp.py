@@ -1,7 +1,5 @@
 """The address of the API by ARP: the real kube-vip on three control plane nodes with real etcd and API servers, on one bridge."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

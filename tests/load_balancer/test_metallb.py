@@ -1,7 +1,5 @@
 """The objects of MetalLB with the real MetalLB, a real API server and a real router: announced with the password, and withdrawn."""
 
-from __future__ import annotations
-
 import base64
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The address of ingress by ARP: the objects of MetalLB with the real MetalLB on three nodes of one bridge, and a real API server."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

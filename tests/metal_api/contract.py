@@ -3,8 +3,6 @@
 Every answer that any test here gets is read with them (see ``conftest.sandbox_in``); ``SEEN`` says for which routes that was done.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """One object of each kind, the path of any route to them, and the body of each write."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``python -m tests.metal_api.serving STATE API_PORT BOOT_PORT METADATA_PORT``: a Metal API in a process that a test may kill."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

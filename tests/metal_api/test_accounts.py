@@ -1,7 +1,5 @@
 """Users, organizations, projects and keys: who sees what, and what may be deleted."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Archives that are no backup of a server: one message, and nothing in the state folder."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sqlite3

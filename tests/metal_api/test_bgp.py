@@ -1,7 +1,5 @@
 """BGP of a project and of its devices."""
 
-from __future__ import annotations
-
 from tests.metal_api.conftest import Sandbox, machine_client
 
 LOCAL = {"deployment_type": "local", "asn": 65000, "md5": "Secret12345"}

@@ -1,7 +1,5 @@
 """The boot service for servers: what a machine of their network reaches of Ironic, and how much it can leave behind."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

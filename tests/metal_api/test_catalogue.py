@@ -1,7 +1,5 @@
 """What can be ordered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from metal_api.catalogue import data

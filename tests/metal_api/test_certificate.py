@@ -1,7 +1,5 @@
 """The certificate of the API is renewed for as long as the server runs."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from typing import Any

@@ -4,8 +4,6 @@ Clients written in Go send fields of a struct that nobody has set: an empty text
 counts as not given. Where it can (an empty description, a flag that is false), it is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

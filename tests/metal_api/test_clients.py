@@ -1,7 +1,5 @@
 """Clients nobody here wrote accept the answers: ``equinix`` with its strict models, and packet-python unpatched over TLS."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

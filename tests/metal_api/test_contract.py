@@ -1,7 +1,5 @@
 """Every route is called, and its answer read by the models of a client nobody here wrote: a route without that fails here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

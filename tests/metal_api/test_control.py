@@ -1,7 +1,5 @@
 """The control path: journal and faults."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The control API as its users find it: its tables in docs/sandbox.md, and what it says to values that do not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A device from its order to its end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

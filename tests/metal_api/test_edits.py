@@ -1,7 +1,5 @@
 """What an operator may edit or delete: the server starts all the same, and somebody can write to it."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from dataclasses import replace

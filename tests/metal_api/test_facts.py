@@ -1,7 +1,5 @@
 """Facts of the API that belong to no story of their own, one test each; and what holds for every route: rights."""
 
-from __future__ import annotations
-
 import pytest
 
 from sandbox.metal.resources import ROUTES

@@ -1,7 +1,5 @@
 """What the service does by choice: approval, reads that are behind, servers that are gone when they are ordered, limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

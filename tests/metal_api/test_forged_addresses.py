@@ -1,7 +1,5 @@
 """The boot and metadata services of a rack: a computer of the network that takes the address of a server gets nothing of its device."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Garbage on every route: the answer is one that the API could give, and afterwards everything can be read."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

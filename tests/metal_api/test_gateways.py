@@ -1,7 +1,5 @@
 """Metal gateways and VRFs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

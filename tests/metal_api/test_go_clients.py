@@ -3,8 +3,6 @@
 Those ran against the real service: where they pass, the sandbox does as it did. Building both takes minutes the first time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Reserved machines: chosen for a device, released late, moved, activated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.metal_api.conftest import Sandbox

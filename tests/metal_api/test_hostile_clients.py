@@ -1,7 +1,5 @@
 """What clients may send to stop the server: other requests are answered meanwhile, within a bound measured in the same run."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """Hrefs lead somewhere: from the lists of an account to everything that an answer names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

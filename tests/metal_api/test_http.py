@@ -1,7 +1,5 @@
 """What every call has in common: paths, tokens, pages, stubs, errors, limits."""
 
-from __future__ import annotations
-
 import email.utils
 import time
 

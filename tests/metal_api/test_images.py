@@ -1,7 +1,5 @@
 """Copies of RHEL CoreOS for iPXE without HTTPS: downloaded with their checksums, and served by the boot service."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Ports, VLANs, reservations and assignments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The unit for systemd that runs the server on a computer of a user."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

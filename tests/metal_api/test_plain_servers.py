@@ -1,7 +1,5 @@
 """Devices that are servers in the plain network of a rack, with a backend that a test controls."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """PostgreSQL as the database of a store: what is reported at the start, one server at a time, and connections that are lost."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Children of a server: kept running, and never left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Operations while the database fails: none that a refused change was to begin, and all others go on afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress

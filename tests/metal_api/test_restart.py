@@ -1,7 +1,5 @@
 """Killed with -9 and started again, the API knows all it had answered for, and goes on with what was under way."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """What goes wrong in the server itself: committed changes are answered as such, and an operation ends in an event and a usable state."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Servers that a backend reports: which of them can be ordered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from metal_api.servers import FoundServer, Server, Servers

@@ -1,7 +1,5 @@
 """Spot instances and requests, batches of devices, termination times."""
 
-from __future__ import annotations
-
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from typing import Any

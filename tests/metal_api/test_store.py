@@ -1,7 +1,5 @@
 """The store: memory and database agree, whatever fails. With each kind of database."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

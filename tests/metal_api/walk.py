@@ -1,7 +1,5 @@
 """Every route called, so that its answers can be read by the models of foreign clients."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Network namespaces of one test, as machines on one link: addresses, programs, and TCP connections between them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

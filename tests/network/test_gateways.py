@@ -1,7 +1,5 @@
 """The role network against a sandbox: the gateway of the cluster's VLAN, what is used as it is, and what destroy deletes."""
 
-from __future__ import annotations
-
 import ipaddress
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The firewall of the nodes: its script with the real nft, between network namespaces. The record is in /etc/hosts of the node."""
 
-from __future__ import annotations
-
 import os
 import sys
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """The script that configures the bond of a node, with metadata of the sandbox. NetworkManager itself reads the profiles."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import os

@@ -3,8 +3,6 @@
 ``FILE`` has its URL, and is read at each connection: an Ironic has another port after each start.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from pathlib import Path

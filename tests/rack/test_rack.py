@@ -1,7 +1,5 @@
 """A rack of four machines with real firmware behind emulated BMCs: from the rack file to devices, and every failure of a rack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The sandbox's name server, asked and updated by dnspython as community.general.nsupdate does it."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import AsyncIterator

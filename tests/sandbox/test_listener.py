@@ -1,7 +1,5 @@
 """What any client may do to a listener of the sandbox: send half of a request, send too much, send no HTTP at all."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Which network the machines of a sandbox have, and that it stays theirs."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Serial consoles over SSH, with the real client."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

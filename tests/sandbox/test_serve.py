@@ -3,8 +3,6 @@
 No cluster is made here, so empty programs stand for the control plane's.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """Everything that keeps what a run of Ansible shows: callbacks that write files, a system log, Ansible's own log, and one that spies."""
 
-from __future__ import annotations
-
 import base64
 import json
 import socket

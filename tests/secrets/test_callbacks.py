@@ -1,7 +1,5 @@
 """Planted secrets are shown by no callback: of modules and roles that are given them in any type, in includes and in loops."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

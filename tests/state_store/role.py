@@ -1,7 +1,5 @@
 """The role state_store alone, in a play of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The role state_store alone, against a real API server: the Secret that has the archive."""
 
-from __future__ import annotations
-
 import base64
 import os
 from pathlib import Path

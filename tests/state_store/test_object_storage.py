@@ -1,7 +1,5 @@
 """The role state_store alone, against an S3 service: what it saves, restores, refuses and deletes."""
 
-from __future__ import annotations
-
 import re
 import urllib.parse
 from collections.abc import Iterator

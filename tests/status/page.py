@@ -4,8 +4,6 @@ The example is of a cluster in the sandbox that has lost a device; it takes thre
 screenshots in docs/images.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

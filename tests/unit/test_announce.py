@@ -1,7 +1,5 @@
 """What the load balancers' program makes of a device's metadata. With real BIRD and HAProxy: tests/containers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `ansible-galaxy collection build` makes, and that it works where it is installed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """What is packed for others to read: what is secret goes in every spelling, and what is no secret stays readable."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import importlib.util

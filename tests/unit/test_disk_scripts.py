@@ -1,7 +1,5 @@
 """The live system's scripts choose-disk and wipe-disks, as they are, on pretended hardware: a tree of /sys that the real lsblk reads."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The execution environment: ansible-builder accepts its definition, and its build context has what the collection needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

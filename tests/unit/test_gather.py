@@ -1,7 +1,5 @@
 """The verdicts in the bundle of a failed run are those of the run: by the same rules, for the same machines; or there are none."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The parts of ``make nightly``: every long test is in one of them, and a part ends when its time is over."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What computes is Python: YAML has expressions of one or two lines and no statements of Jinja."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every playbook announces the phases of its table, each once and in their order, and ends a failure with the report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

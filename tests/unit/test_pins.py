@@ -1,7 +1,5 @@
 """Requirements of checks and tests are pinned, those of users are ranges, and constraints.txt has versions within them for Debian 12."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

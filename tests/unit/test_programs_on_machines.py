@@ -1,7 +1,5 @@
 """Scripts and units that the collection writes on machines run programs of RHEL CoreOS alone."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

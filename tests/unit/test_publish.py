@@ -1,7 +1,5 @@
 """The small server that machines boot from: what it gives, to whom, and when it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import http.client

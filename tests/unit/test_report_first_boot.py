@@ -1,7 +1,5 @@
 """The script that reports the first boot of an installed system, where there is nothing to report to. Its event is in tests/containers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Variables and entry points of roles; tests/docs/test_variables.py has their defaults, argument_specs and tables."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

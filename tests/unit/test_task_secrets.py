@@ -1,7 +1,5 @@
 """Tasks that would show a secret are found by ``tools.task_secrets``, and those of the collection show none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

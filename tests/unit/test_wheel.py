@@ -1,7 +1,5 @@
 """The wheel of the Metal API server: it is installed without a checkout."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

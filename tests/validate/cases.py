@@ -1,7 +1,5 @@
 """The tables of inventories, ``cases.yml`` and ``played.yml``, as tests and the page read them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tables of docs/choices.md, from the preflight checks of every combination: ``python -m tests.validate.choices``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator, Mapping

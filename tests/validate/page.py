@@ -1,7 +1,5 @@
 """Write docs/generated/validation.md from the table of checks and the table of inventories: ``python -m tests.validate.page``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

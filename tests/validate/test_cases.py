@@ -1,7 +1,5 @@
 """Every inventory of cases.yml gets the report of the table from the filters. The readings are the same for all."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/choices.md has the combinations that preflight accepts, and they do not depend on other choices."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """What the installer says of an install-config, preflight reports with the variables to correct: every case of install_configs.yml."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

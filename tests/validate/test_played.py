@@ -1,7 +1,5 @@
 """Runs with the inventories of played.yml against a sandbox, several at a time, report the findings of the tables."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

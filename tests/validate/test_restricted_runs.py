@@ -1,7 +1,5 @@
 """A playbook of the collection that is run in part refuses in one sentence, by a real ansible-playbook, before anything is changed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

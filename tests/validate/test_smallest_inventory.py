@@ -1,7 +1,5 @@
 """The smallest inventory, in README.md and inventory/, passes the preflight checks with the defaults of all other variables."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

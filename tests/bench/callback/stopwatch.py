@@ -1,7 +1,5 @@
 """A callback of Ansible that writes down when each task began, for the bench; see ``tests/bench/phases.py``."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """An Ironic with nodes of its fake hardware, and a Metal API on it: a node that is powered on boots as a machine does."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import threading

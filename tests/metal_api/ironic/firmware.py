@@ -1,7 +1,5 @@
 """The machines of fake hardware: what is powered on and deployed asks the boot service from its own address, once per power-on."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What tests share that kill a server or its Ironic: the moments, and that both sides have the same devices afterwards."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

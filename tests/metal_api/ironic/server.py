@@ -1,7 +1,5 @@
 """``python -m metal_api serve`` as a process that tests kill and start again."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

@@ -3,8 +3,6 @@
 Other plans are simulated beside them. The fixture ``sandbox`` is that of this folder.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Final
 

@@ -1,7 +1,5 @@
 """``python -m metal_api serve --database``: the server with its state in PostgreSQL."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import subprocess

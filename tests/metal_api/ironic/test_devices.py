@@ -1,7 +1,5 @@
 """Devices that are nodes of an Ironic: ordered, powered, reinstalled, deleted, and the events of each failure."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an Ironic or a server leaves that was killed at the worst moment, and what an operator does meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from pathlib import Path

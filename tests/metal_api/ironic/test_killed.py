@@ -1,7 +1,5 @@
 """The server and its Ironic are killed at any moment of orders and deletions: no server is lost, and none is two devices."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The database of an Ironic of the server's own is lost, as by an upgrade: its nodes are created again, and devices run on."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``python -m metal_api``: what its operator has besides the API, and what it says to bad input."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """BMCs with Redfish and credentials, whose systems can be inspected: what Ironic reads of processors, memory, drives and network cards."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

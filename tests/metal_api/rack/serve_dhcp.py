@@ -4,8 +4,6 @@ Each line of standard input is the hosts from then on, as ``MAC,ADDRESS,NAME`` s
 or the error.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from ipaddress import IPv4Address, IPv4Network

@@ -1,7 +1,5 @@
 """DHCP and TFTP for servers of a rack: the real dnsmasq, between network namespaces, with a real DHCP client."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

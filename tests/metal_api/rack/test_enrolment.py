@@ -1,7 +1,5 @@
 """Enrolment with a real Ironic: nodes of its fake hardware, and BMCs with Redfish that can be inspected."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rack files: the example of the documentation, and one message for each problem."""
 
-from __future__ import annotations
-
 import re
 from ipaddress import IPv4Address
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Which machines are containers, and what their tree is made of. What containers do is in tests/containers."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """The addresses that machines announce by ARP."""
 
-from __future__ import annotations
-
 from sandbox.machines.announcements import Announcements
 
 

@@ -1,7 +1,5 @@
 """Machines with the service's own images: installed, configured by cloud-config, and haproxy really running."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernel arguments, installer files and what a live config prepares, each by itself."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

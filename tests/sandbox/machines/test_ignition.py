@@ -1,7 +1,5 @@
 """Pointers followed over real TLS: CA bundles, hashes, headers, compression, and which errors are retried or final."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

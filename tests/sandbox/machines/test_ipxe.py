@@ -1,7 +1,5 @@
 """Boot scripts, good and bad, against the interpreter alone; the network is a dictionary."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """A machine's name service, and its turn among all machines."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

@@ -1,7 +1,5 @@
 """The whole way of a machine, with boot service, metadata service and mirror over real sockets."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

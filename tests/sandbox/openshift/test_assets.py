@@ -1,7 +1,5 @@
 """What is read from bootstrap.ign, and what is said when it cannot be."""
 
-from __future__ import annotations
-
 import copy
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """How the control plane's programs are found; building them takes minutes and is left to `make sandbox`."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The forward from a machine's own port to the real API server."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

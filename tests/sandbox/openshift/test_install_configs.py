@@ -1,7 +1,5 @@
 """The stand-in says of an install-config what the real installer says: every case of install_configs.yml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The openshift-install stand-in: commands, files, certificates."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

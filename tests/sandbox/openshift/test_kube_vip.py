@@ -1,7 +1,5 @@
 """kube-vip on a simulated control plane node, with the MachineConfig of the collection."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from datetime import timedelta

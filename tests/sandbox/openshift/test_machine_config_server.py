@@ -1,7 +1,5 @@
 """Versions by Accept header, and how machine configs become one."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The mirror has no other files than its own: what it serves is read by tests/ignition/test_release.py."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path

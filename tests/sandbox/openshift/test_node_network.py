@@ -1,7 +1,5 @@
 """The network of simulated machines: an address in a VLAN leads to a machine only while its port is in that VLAN."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import ipaddress

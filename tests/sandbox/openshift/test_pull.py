@@ -1,7 +1,5 @@
 """Machines pull images by their own files: from quay.io, through a proxy, from a mirror registry, or not at all."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """Programs of one sector which write a line to the serial port: enough to see what firmware boots, in a second and without a kernel."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Literal

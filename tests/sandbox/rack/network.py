@@ -1,7 +1,5 @@
 """A network namespace with a bridge, a DHCP server and a boot service of files, for the machines of a rack."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Machines boot the boot ISO from virtual media: they wait for DHCP and boot service, run the script they get, or boot the local disk."""
 
-from __future__ import annotations
-
 import base64
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A rack is refused when its machines have one name or address twice, or cannot be emulated; its file keeps the password to its owner."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

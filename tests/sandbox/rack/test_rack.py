@@ -1,7 +1,5 @@
 """The Redfish API of the rack, with QEMU behind it: power, boot overrides, virtual media, inventory, faults, a killed emulator."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

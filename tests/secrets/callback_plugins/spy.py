@@ -1,7 +1,5 @@
 """Writes down everything a callback is given to show: results, arguments of tasks, included files, statistics."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The stdout callback steps: what is said and what failed, and with -v what Ansible's default callback prints."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

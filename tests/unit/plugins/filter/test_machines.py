@@ -1,7 +1,5 @@
 """Machines of hosts: names, roles, pools, and errors with host and variable."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The output of a real openshift-install keeps its reason and loses its secrets (measured with openshift/installer of 4.19)."""
 
-from __future__ import annotations
-
 import base64
 import json
 import urllib.parse

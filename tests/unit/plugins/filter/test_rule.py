@@ -1,7 +1,5 @@
 """The one filter of the roles: rules that YAML names exist, others are refused, and errors are those that a user can read."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names and addresses of hosts: what is none of them is not used. With the program: tests/inventory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

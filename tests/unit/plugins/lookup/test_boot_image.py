@@ -1,7 +1,5 @@
 """Images on a mirror: the right ones, damaged, half and missing."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Iterator

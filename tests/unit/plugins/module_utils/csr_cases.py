@@ -4,8 +4,6 @@ Well-formed ones are made with the `cryptography` library; what no library write
 the signature is never what gives a hostile request away.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import ipaddress

@@ -1,7 +1,5 @@
 """A service with a script: what a client does with answers no well-behaved server gives."""
 
-from __future__ import annotations
-
 import json
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """When a wait polls and ends, and what a digest shows of a secret."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.diff import digest

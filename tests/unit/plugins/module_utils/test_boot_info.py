@@ -1,7 +1,5 @@
 """The pointer to a pool's Ignition config, and whether a cluster is that of the inventory."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from typing import Any

@@ -1,7 +1,5 @@
 """The client of the cluster's API, as far as no server is needed."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

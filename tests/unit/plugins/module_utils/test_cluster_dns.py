@@ -1,7 +1,5 @@
 """Who owns a DNS record, and in which order records are changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

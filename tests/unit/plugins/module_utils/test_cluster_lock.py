@@ -1,7 +1,5 @@
 """The cluster lock of one run among others: what it asks of the service, when it takes over, and when it is lost."""
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import os

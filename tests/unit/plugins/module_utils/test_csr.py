@@ -1,7 +1,5 @@
 """Decisions on certificate requests: what a kubelet sends is approved, and nothing that only looks like it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

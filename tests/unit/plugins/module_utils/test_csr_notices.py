@@ -1,7 +1,5 @@
 """Lines for the operator: each once, few of many, none that can be forged; and the file that a job leaves them in."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which control plane machine can be replaced. The modules: tests/contract/test_etcd.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.etcd.members import (

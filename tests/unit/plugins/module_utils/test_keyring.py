@@ -1,7 +1,5 @@
 """A keyring as binary file, as armored file and as armored text, for the real gpgv."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

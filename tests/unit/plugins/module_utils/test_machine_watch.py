@@ -1,7 +1,5 @@
 """The last event of devices, and when a wait for them is useless."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Projects and keys: which one is meant, what they refuse, and which project is empty."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

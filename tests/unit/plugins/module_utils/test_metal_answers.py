@@ -1,7 +1,5 @@
 """What of an answer is not used. With modules: tests/contract/test_malformed.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

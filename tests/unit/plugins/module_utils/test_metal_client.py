@@ -1,7 +1,5 @@
 """The client's rules: what is repeated and what never, what an error says, how lists end."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One device: what is public of it, how it compares, and which of two is used. Its life: tests/contract."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

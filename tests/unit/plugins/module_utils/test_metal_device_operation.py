@@ -1,7 +1,5 @@
 """Operations of a device are requested once: the tags and events that record them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

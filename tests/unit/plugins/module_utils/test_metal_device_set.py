@@ -1,7 +1,5 @@
 """Options of a set of devices that contradict each other. What a set does: tests/contract/test_device_set.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

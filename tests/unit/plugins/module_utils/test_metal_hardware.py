@@ -1,7 +1,5 @@
 """Reserved hardware, which is only read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which address on a device is meant, and what is refused. Moves: tests/contract/test_network_faults.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Networks and address blocks: which one is meant, and what may be it is not ordered again. And capacity."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Where the machines of a set go: what is asked for, and what is chosen by the answers."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

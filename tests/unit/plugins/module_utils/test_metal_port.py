@@ -1,7 +1,5 @@
 """The order of steps of a port, as a table. With the API: tests/contract/test_network_faults.py and test_port_transitions.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

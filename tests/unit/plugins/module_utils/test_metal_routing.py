@@ -1,7 +1,5 @@
 """Gateways and BGP: what is found by what, and that no secret is returned."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A module and the cluster lock: what was read without it is discarded, and changes before its loss are reported."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

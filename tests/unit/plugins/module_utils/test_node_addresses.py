@@ -1,7 +1,5 @@
 """The node addresses of devices by machine network."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which pods a drain evicts, what keeps them, and what it says of each. Evictions: tests/cluster/test_node_drain.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Which Node is of which device, in all cases of the rule. With playbooks: tests/e2e/test_repair.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

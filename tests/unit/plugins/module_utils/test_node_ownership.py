@@ -1,7 +1,5 @@
 """Which Node is on which device, and which was left by its machine. With real APIs: tests/contract and tests/e2e/test_node_removal.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the conditions of cluster_wait wait for. The module: tests/cluster/test_cluster_wait.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Which ansible-playbook a module belongs to, and whether it still runs: with real processes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

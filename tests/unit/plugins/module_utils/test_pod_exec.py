@@ -1,7 +1,5 @@
 """How the end of a command in a pod is read. Against a real API server: tests/sandbox/openshift/test_etcd.py."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Text from elsewhere cannot forge a line, colour a terminal, turn its direction or fill a log."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from typing import Any

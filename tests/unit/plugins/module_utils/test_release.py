@@ -1,7 +1,5 @@
 """What an installer reports of itself, channels, and what a mirror lists. Downloads: tests/contract/test_installer.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.versions import (

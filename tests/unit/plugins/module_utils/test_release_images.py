@@ -1,7 +1,5 @@
 """Where machines ask for images, with which login, and when through a proxy. With registries: tests/images."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.images import (

@@ -1,7 +1,5 @@
 """What a signature of the mirror's checksums is worth, by what the real gpgv says of signatures that the real gpg made."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where routers run and may run, from the objects of the cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

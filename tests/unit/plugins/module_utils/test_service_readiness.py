@@ -1,7 +1,5 @@
 """When the objects of cluster services are ready, what is reported until then, and when a wait for them ends early."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The reader of times of both APIs."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A module of the collection, played in this process with any parameters: what it is made of, and what it prints."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

@@ -1,7 +1,5 @@
 """What is no id of an object is refused by every module, in every option that takes an id, before anything is asked for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever type a secret option is given, no module prints it: in no message, no invocation, no warning. The error names the option."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

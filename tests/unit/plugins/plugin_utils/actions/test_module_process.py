@@ -1,7 +1,5 @@
 """Modules as forks of the worker process: when, with which result, and what is left of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

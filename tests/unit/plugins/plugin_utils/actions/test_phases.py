@@ -1,7 +1,5 @@
 """The phases of a playbook: their numbers, and the line that announces one."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.actions.phases import begin, heading, is_idle

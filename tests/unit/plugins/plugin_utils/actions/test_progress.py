@@ -1,7 +1,5 @@
 """Progress of a wait: what is displayed while one call of a module runs, and how the call ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A machine's Ignition pointer: its pool, and the unit that gives the kubelet its flags, whose script runs as it is."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

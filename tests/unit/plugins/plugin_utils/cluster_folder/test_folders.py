@@ -1,7 +1,5 @@
 """Where the folders of clusters are: beside the project's ansible.cfg, wherever a playbook is started from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A kubeconfig that a user gives: as path or text, with files beside it, with several contexts, or malformed."""
 
-from __future__ import annotations
-
 import copy
 from base64 import b64encode
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The archive of a cluster folder: contents, names, hostile archives, and what is decided of folder and store."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

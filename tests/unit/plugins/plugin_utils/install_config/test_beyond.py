@@ -1,7 +1,5 @@
 """Values that the installer accepts and that make no cluster; the cases themselves are in tests/install_configs.yml."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings become an install-config, with further fields of the user's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Default plans: the cheapest that fits and can be ordered, and the plan of existing devices before it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels, annotations and taints of Nodes follow the inventory both ways, and those of others stay."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

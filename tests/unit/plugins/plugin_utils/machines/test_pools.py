@@ -1,7 +1,5 @@
 """The hosts of pools whose sizes are given, as numbers or as names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

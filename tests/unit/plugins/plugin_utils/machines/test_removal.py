@@ -1,7 +1,5 @@
 """Which workers outside the inventory are removed: absent does not mean delete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

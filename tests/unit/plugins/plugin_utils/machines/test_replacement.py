@@ -1,7 +1,5 @@
 """Which machines are replaced, in which order, and which are unhealthy."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

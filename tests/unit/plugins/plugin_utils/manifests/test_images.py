@@ -1,7 +1,5 @@
 """Mirrors in what ``oc mirror`` writes; tests/images has its catalogues."""
 
-from __future__ import annotations
-
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.images import manifest_images
 
 MIRRORS = """

@@ -1,7 +1,5 @@
 """The default IngressController of an inventory: at the installation, and changed in a running cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The MachineConfig of kube-vip, and where the records of the API lead. tests/load_balancer runs its script with the real kube-vip."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The MachineConfigs of the firewall of the nodes. tests/network has its script, which runs in network namespaces."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from typing import Any

@@ -1,7 +1,5 @@
 """MachineConfigPools and kernel arguments of pools."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from typing import Any
 

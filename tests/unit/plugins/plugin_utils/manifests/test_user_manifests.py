@@ -1,7 +1,5 @@
 """Manifests in files and folders are checked before an installer takes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

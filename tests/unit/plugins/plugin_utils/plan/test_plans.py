@@ -1,7 +1,5 @@
 """The plans as people read them: each situation is a file in ``golden``. ``UPDATE_GOLDEN=1`` writes these files, to be read then."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from dataclasses import replace

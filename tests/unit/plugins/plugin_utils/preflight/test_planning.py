@@ -1,7 +1,5 @@
 """The checks of removals, replacements and the health of machines, and the plan, from what preflight has read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

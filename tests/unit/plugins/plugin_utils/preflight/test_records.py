@@ -1,7 +1,5 @@
 """Sizes of the cluster's records against the limits of DNS providers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What replace.yml orders again is checked like an order, and frees what its device has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.context import Context

@@ -1,7 +1,5 @@
 """The report of the preflight checks as lines of the terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.preflight.report import screen_lines

@@ -1,7 +1,5 @@
 """What is shown of the installer's log: the reason, and nothing that forges a line. Secrets: test_redact.py, tests/ignition."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.programs.installer_log import LIMIT, InstallerLog, read

@@ -1,7 +1,5 @@
 """The commands that reports name, by how this playbook was called."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of a failed run, from results as Ansible and the collection's modules return them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

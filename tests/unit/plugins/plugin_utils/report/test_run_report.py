@@ -1,7 +1,5 @@
 """The report of a run, and the pages of reports: what is in them, and that texts of others are escaped."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The status of a cluster: every difference between inventory, devices and Nodes, and what is no difference."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The summary at the end of a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which clusters can be adopted, and what is printed about them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

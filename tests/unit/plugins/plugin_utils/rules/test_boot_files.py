@@ -1,7 +1,5 @@
 """Order bodies and boot files: on the platform packet as an earlier release rendered them, on metal those of each machine."""
 
-from __future__ import annotations
-
 import json
 import time
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """What roles decide by the devices of a cluster: its state, its DNS records, and what becomes of the bootstrap device."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The report on certificate requests: what it says, and that nothing in it can forge a line or fill a screen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.csr import SHOWN

@@ -1,7 +1,5 @@
 """Which workers the Metal API deletes soon, and how long a drain of their Nodes may take."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A variable that can be a text, or the path of a file with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether a file of the controller is as a task would write it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.folders import is_private_file

@@ -1,7 +1,5 @@
 """What a failure bundle contains: the attributes that are listed, whatever else was collected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What the role ``ignition`` reads of the installer's output, as plays use it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The issue time and the expiry of a bootstrap.ign, from its certificates."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Devices as csr_approval wants to know of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.machines import joining as joining_machines

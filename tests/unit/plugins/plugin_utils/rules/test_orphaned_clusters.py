@@ -1,7 +1,5 @@
 """Tags are untrusted: they become no shell words, no path and no line of a log."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which clusters without a folder may be deleted."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

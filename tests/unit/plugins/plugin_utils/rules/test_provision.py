@@ -1,7 +1,5 @@
 """Devices with a Node, and with another name than it, as the role provision reads them."""
 
-from __future__ import annotations
-
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.provision import node_identity
 
 DEVICES = [{"id": "A", "hostname": "box", "state": "active"}, {"id": "B", "hostname": "W2", "state": "active"}]

@@ -1,7 +1,5 @@
 """Which workers are removed, and what blocks that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

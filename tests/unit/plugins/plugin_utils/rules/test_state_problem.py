@@ -1,7 +1,5 @@
 """Whether what exists of a cluster is of the install whose files are here: the rule of preflight and of destroy.yml."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """When a cluster may be switched off."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

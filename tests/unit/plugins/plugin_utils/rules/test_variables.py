@@ -1,7 +1,5 @@
 """A playbook without preflight checks refuses wrong values and names that are gone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

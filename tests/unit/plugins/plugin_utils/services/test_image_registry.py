@@ -1,7 +1,5 @@
 """The image registry is as chosen, and a second run changes nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Operators of cluster services: what is subscribed to, and the objects of MetalLB and LVM Storage."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

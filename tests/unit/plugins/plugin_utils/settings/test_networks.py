@@ -1,7 +1,5 @@
 """Networks in CIDR notation."""
 
-from __future__ import annotations
-
 import pytest
 
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.networks import (

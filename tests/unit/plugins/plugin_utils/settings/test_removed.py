@@ -1,7 +1,5 @@
 """What is gone has a successor that exists, and stands in docs/coming-from.md."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The VLAN of a cluster: which gateway it uses, its subnet, and the addresses of machines."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

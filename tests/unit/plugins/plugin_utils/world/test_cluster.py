@@ -1,7 +1,5 @@
 """Which cluster the kubeconfig in the cluster's folder leads to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """This computer: who has the ports to publish at, and what no folder and no address can be."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """Why no default plan could be chosen is a problem of each machine that needs one, not an error."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

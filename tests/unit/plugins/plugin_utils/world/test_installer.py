@@ -1,7 +1,5 @@
 """An installer that is at hand is asked for its answer to the install-config, and nothing of that stays."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Which ports of a load balancer preflight connects to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

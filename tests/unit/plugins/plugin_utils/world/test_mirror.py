@@ -1,7 +1,5 @@
 """What there is to install with: the sandbox's mirror as files on a web server, and installers of one's own."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import sys

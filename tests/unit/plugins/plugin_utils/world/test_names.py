@@ -1,7 +1,5 @@
 """The queries of the preflight checks, against the sandbox's DNS server and against BIND."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator

@@ -200,7 +200,7 @@ async def node(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             "service": (FILES / "node-network.service").read_text(encoding="utf-8"),
         }
         worker = [each for each in node_network({"node_network": settings}) if "worker" in each["metadata"]["name"]]
-        config = in_version(merged([template("worker", schedulable=False), *worker]), (3, 3, 0))
+        config = in_version(merged([template("worker", schedulable=False, dual_stack=len(mode.families) > 1), *worker]), (3, 3, 0))
         # As the pointer on its disk does.
         config["storage"]["files"].append({"path": "/etc/hostname", "overwrite": True, "contents": {"source": f"data:,{NAME}%0A"}})
         # Each instruction is emulated, on a computer that may be busy.

@@ -100,8 +100,8 @@ class ConfigDaemon:
     async def _follow(self, node: Object) -> None:
         """Write the config that a Node should have to the disk and reboot; in the next boot report that it has the config."""
         current, desired, state = (MACHINE_CONFIG_ANNOTATION + name for name in ("currentConfig", "desiredConfig", "state"))
-        rendered, userland = annotations_of(node).get(desired, ""), self._machine.userland
-        if userland is None or annotations_of(node).get(current) == rendered:
+        rendered, userland = annotations_of(node).get(desired), self._machine.userland
+        if userland is None or rendered is None or annotations_of(node).get(current) == rendered:
             return
         kept = userland.root / _APPLIED
         before = json.loads((kept if kept.exists() else userland.root / _SERVED).read_bytes())

@@ -42,7 +42,7 @@ SERVICES, PORT = "198.51.100.1", 8080
 VLAN, VLAN_ADDRESS, VLAN_GATEWAY = 1000, "192.168.40.21/24", "192.168.40.1"
 CLOSED_PORT = 9
 BOOTS_WITHIN = 600.0
-SLOW = "[Manager]%0ADefaultTimeoutStartSec=600%0ADefaultDeviceTimeoutSec=600%0A"
+SLOW = "%5BManager%5D%0ADefaultTimeoutStartSec=600%0ADefaultDeviceTimeoutSec=600%0A"
 LONGEST_GAP = 10.0
 """Seconds without an answer after the loss of a link: LACP notices a silent one within 3 s, and the computer is busy."""
 

@@ -187,7 +187,7 @@ foreign:
   elements: dict
   contains:
     name: {description: Name of the records., type: str, sample: api.demo.metal.example.com}
-    values: {description: "The addresses, or the target of an alias.", type: list, elements: str, sample: [203.0.113.7]}
+    addresses: {description: "The addresses, or the target of an alias.", type: list, elements: str, sample: [203.0.113.7]}
     owner:
       description: The owner in the ownership record, empty without one.
       type: str

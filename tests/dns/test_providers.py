@@ -68,7 +68,7 @@ def test_a_foreign_record_fails_before_any_change_and_is_not_deleted(place: Plac
     gone = play(place, record("api"))
     assert not gone["changed"]
     assert gone["foreign"] == [
-        {"name": f"api.{CLUSTER}", "values": ["203.0.113.7"], "owner": "else.metal.test with the infraID else-1" * bool(owner)}
+        {"name": f"api.{CLUSTER}", "addresses": ["203.0.113.7"], "owner": "else.metal.test with the infraID else-1" * bool(owner)}
     ]
     kept = play(place, record("worker-0", "192.0.2.5"), record("api", "192.0.2.1"), foreign="keep")
     assert {each["name"] for each in kept["records"]} == {f"worker-0.{CLUSTER}", mark("worker-0").removesuffix(" TXT")}

@@ -152,7 +152,7 @@ class DNSModule(ModuleFrame):
         self.result.update(
             changed=bool(plan.changes) or creates or deletes,
             records=plan.changes,
-            foreign=[{"name": record.name, "values": record.values, "owner": record.owner} for record in plan.foreign],
+            foreign=[{"name": record.name, "addresses": record.values, "owner": record.owner} for record in plan.foreign],
             diff=shown(before, after, f"zone {self.params['zone']}"),
         )
 

@@ -50,6 +50,11 @@ def require(what: str, programs: Mapping[str, str]) -> None:
         raise StartError(f"{what} needs further packages: apt-get install --no-install-recommends {' '.join(missing)}")
 
 
+def path_of(program: str) -> str:
+    """Return the path of a program that :func:`require` has found."""
+    return shutil.which(program, path=SEARCHED) or program
+
+
 def enter(module: str, arguments: list[str], *, as_root: bool) -> None:
     """Start this program again in a network namespace of its own, unless it is in one already. Does not return then.
 

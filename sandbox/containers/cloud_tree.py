@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.containers.tree import MASKED, Recipe, copy, mask, remove
+from sandbox.coreos_image.build import files_below
 
 DISTRIBUTIONS: Final = ("debian_", "ubuntu_")
 """Operating systems of the service whose package manager is that of the tree."""
@@ -51,7 +52,5 @@ def _finish(tree: Path) -> Path:
     return tree
 
 
-_SOURCES: Final = sorted(
-    [*map(_SOURCE.joinpath, ("cloud_tree.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())],
-)
+_SOURCES: Final = sorted([*map(_SOURCE.joinpath, ("cloud_tree.py", "tree.py")), *files_below(_FILES)])
 TREE: Final = Recipe("cloud-tree", "the tree of other operating systems", _PACKAGES, _SOURCES, _finish, _HOOKS)

@@ -17,7 +17,6 @@ import ctypes
 import errno
 import functools
 import os
-import shutil
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +36,7 @@ from metal_api.listener import BACKLOG
 from metal_api.process import Child
 from sandbox.containers.command import ContainerError, run, to_its_end
 from sandbox.machines.network import BoundHTTP, NameService
-from sandbox.namespace import BRIDGE, SEARCHED
+from sandbox.namespace import BRIDGE, path_of
 
 INTERFACE: Final = "eno1"
 _NAMESPACES: Final = Path("/run/netns")
@@ -169,7 +168,7 @@ def _open_socket(port: int) -> socket.socket:
 def dhcp_command(interface: str, hardware: Hardware, gateway: str, name_server: str) -> list[str]:
     """Return the command of a DHCP server for one machine, on the interface that is its router."""
     return [
-        shutil.which("dnsmasq", path=SEARCHED) or "dnsmasq",
+        path_of("dnsmasq"),
         *_DNSMASQ,
         f"--interface={interface}",
         f"--dhcp-range={hardware.address},{hardware.address},255.255.255.254,infinite",

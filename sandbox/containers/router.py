@@ -10,7 +10,6 @@ devices are, and leads to containers while they announce it.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,7 @@ from metal_api.core.world import World
 from metal_api.devices.record import Device
 from metal_api.process import Child
 from sandbox.containers.command import run
-from sandbox.namespace import ROUTERS, SEARCHED
+from sandbox.namespace import ROUTERS, path_of
 
 _LOCAL: Final = 255
 _INTERVAL: Final = 0.5
@@ -52,7 +51,7 @@ class Router:
                 if sessions != configured:
                     (self._folder / "bird.conf").write_text(self._shared() + sessions, encoding="utf-8")
                     if self._bird.starts:
-                        await run(_program("birdc"), "-s", str(self._socket), "configure")
+                        await run(path_of("birdc"), "-s", str(self._socket), "configure")
                     else:
                         await self._bird.start()
                     configured = sessions
@@ -66,7 +65,7 @@ class Router:
         return self._folder / "bird.ctl"
 
     def _command(self) -> list[str]:
-        return [_program("bird"), "-f", "-c", str(self._folder / "bird.conf"), "-s", str(self._socket)]
+        return [path_of("bird"), "-f", "-c", str(self._folder / "bird.conf"), "-s", str(self._socket)]
 
     def _shared(self) -> str:
         learned = (
@@ -96,7 +95,3 @@ class Router:
             f"ipv4 {{ table announced; igp table cards; import where net ~ [{accepted}]; export none; }};",
         ]
         return f"protocol bgp {name} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
-
-
-def _program(name: str) -> str:
-    return shutil.which(name, path=SEARCHED) or name

@@ -22,7 +22,7 @@ from rich.console import Console
 
 from metal_api.building import cache_root, locked, run_step
 from sandbox.containers import operator_units
-from sandbox.coreos_image.build import SUITE, debian_mirrors, inputs_hash
+from sandbox.coreos_image.build import SUITE, debian_mirrors, files_below, inputs_hash
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
@@ -86,7 +86,7 @@ IN_PLACE_OF_BONDS: Final = (
 """Files by which a bond is a bridge, since the kernel of the computer may have no bonds."""
 MASKED: Final = ("systemd-firstboot", "console-getty", "getty@tty1", "systemd-udevd")
 """Services that no container can run."""
-SOURCES: Final = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *(path for path in _FILES.rglob("*") if path.is_file())])
+SOURCES: Final = sorted([*map(_SOURCE.joinpath, ("operator_units.py", "tree.py")), *files_below(_FILES)])
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,12 @@ def agent_sources() -> list[Path]:
 
 
 def _below(name: str) -> list[Path]:
-    return sorted(path for path in (SOURCE / name).rglob("*") if path.is_file())
+    return files_below(SOURCE / name)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return the files of a folder and of those in it, sorted."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _module_hash() -> str:

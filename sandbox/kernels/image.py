@@ -17,6 +17,7 @@ from metal_api.building import BuildError
 from metal_api.state_folder import StartError
 from sandbox import namespace
 from sandbox.containers import tree
+from sandbox.coreos_image.build import files_below
 
 _SOURCE: Final = Path(__file__).resolve().parent
 _FILES: Final = _SOURCE / "files"
@@ -77,5 +78,5 @@ def _complete(made: Path) -> Path:
     return image
 
 
-_SOURCES: Final = (*tree.SOURCES, Path(__file__).resolve(), *sorted(path for path in _FILES.rglob("*") if path.is_file()))
+_SOURCES: Final = (*tree.SOURCES, Path(__file__).resolve(), *files_below(_FILES))
 _IMAGE: Final = tree.Recipe("kernel-image", "the image of machines with a kernel", PACKAGES, _SOURCES, _complete)

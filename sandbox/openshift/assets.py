@@ -65,6 +65,14 @@ def units_of(config: Mapping[str, Any]) -> dict[str, str]:
     return {unit["name"]: unit.get("contents") or "" for unit in (config.get("systemd") or {}).get("units") or []}
 
 
+def links_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the links of an enabled unit: (wants or requires, the unit that does)."""
+    for line in text.splitlines():
+        key, _equals, targets = line.partition("=")
+        if key in ("WantedBy", "RequiredBy"):
+            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())
+
+
 def data_url(url: str) -> bytes:
     """Return what a data URL (RFC 2397) holds. Raises :class:`ValueError`."""
     scheme, _unused, content = url.partition(":")
@@ -284,11 +292,3 @@ _NEEDED: Final = (
         )
     ),
 )
-
-
-def links_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the links of an enabled unit: (wants or requires, the unit that does)."""
-    for line in text.splitlines():
-        key, _equals, targets = line.partition("=")
-        if key in ("WantedBy", "RequiredBy"):
-            yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A cluster whose bootstrap and control plane machines run their own etcd member, API server and controller manager, as static pods.
+"""A cluster whose bootstrap and control plane machines run their own control plane: etcd member, API server and so on, as static pods.
 
 Its data is on their disks alone. The member of the bootstrap machine begins the etcd cluster, those of the others join it, and the etcd
 operator removes it.
@@ -140,8 +140,13 @@ class StaticPodCluster(Cluster):
 
     def _write_keys(self) -> None:
         """Write renewed keys to the disks of the machines that are on."""
-        for machine in self.machines.values():
-            _disk(machine).write(self._files())
+        files = self._files()
+        for disk in self._disks():
+            disk.write(files)
+
+    def _disks(self) -> list[Disk]:
+        """Return the disks of the machines whose systems run: one that ends is on for a moment longer."""
+        return [Disk(machine.userland.root) for machine in self.machines.values() if machine.userland is not None]
 
     # --- the API server that the operators use ---------------------------------------------------------------------------
 
@@ -170,9 +175,8 @@ class StaticPodCluster(Cluster):
     async def read_etcd_members(self) -> None:
         await self.etcd.read()
         endpoints = "".join(f"{member.address}\n" for member in self.etcd).encode()
-        for machine in self.machines.values():
-            if machine.userland is not None:
-                Disk(machine.userland.root).write({static_pods.ENDPOINTS: endpoints})
+        for disk in self._disks():
+            disk.write({static_pods.ENDPOINTS: endpoints})
 
     async def add_etcd_member(self, name: str, address: str) -> None:
         await self.etcd.add(address)

@@ -185,7 +185,7 @@ def _private(role: str) -> dict[str, Variable]:
 
 def settings() -> list[Variable]:
     """Return the variables that the role ``validate`` gets in one dictionary."""
-    return [variable for variable in VARIABLES.values() if variable.in_preflight]
+    return [variable for variable in VARIABLES.values() if PREFLIGHT in variable.read_by]
 
 
 def setting(variable: Variable) -> str:

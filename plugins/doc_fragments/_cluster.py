@@ -25,6 +25,10 @@ options:
     description: Timeout of one API call in seconds, from the request to the last byte of the response. Must be greater than 0.
     type: float
     default: 15
+  wait:
+    description: Wait for an API server that does not answer. Otherwise the module fails at once.
+    type: bool
+    default: true
 attributes:
   action_group:
     description: Use C(group/equinix_metal.openshift.cluster) in C(module_defaults) to set the options of the connection once.

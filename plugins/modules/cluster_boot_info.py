@@ -15,10 +15,6 @@ extends_documentation_fragment:
   - equinix_metal.openshift._cluster
   - equinix_metal.openshift._wait
 options:
-  wait:
-    description: Wait for an API server that does not answer. Otherwise the module fails at once.
-    type: bool
-    default: true
   pools:
     description:
       - MachineConfigPools whose Ignition pointers are returned.

@@ -35,10 +35,6 @@ options:
     type: str
     choices: [started, suspended, finished]
     default: started
-  wait:
-    description: Wait for an API server that does not answer. Otherwise the module fails at once.
-    type: bool
-    default: true
 seealso:
   - module: equinix_metal.openshift.etcd_info
   - module: equinix_metal.openshift.etcd_member

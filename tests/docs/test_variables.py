@@ -21,7 +21,7 @@ def test_every_variable_is_read_somewhere() -> None:
     unused = {
         name
         for name, variable in VARIABLES.items()
-        if not (variable.options or variable.in_preflight or variable.is_of_host or re.search(rf"\b{name}\b", playbooks))
+        if not (variable.read_by or variable.is_of_host or re.search(rf"\b{name}\b", playbooks))
     }
     assert not unused
 

@@ -15,12 +15,15 @@ import hashlib
 import os
 import platform
 import shutil
+import signal
 import tarfile
 import tempfile
+import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,8 +49,8 @@ from ..release.versions import (
     read_checksums,
     read_pin,
 )
-from .base import ModuleFrame
-from .mirror import CHUNK, InstallerError, MirrorError, check_signature, chunks, get, installer_version
+from .base import BaseModule, ModuleFrame
+from .mirror import CHUNK, MirrorError, ProgramError, Run, check_signature, chunks, get, installer_version
 
 INSTALLER_OPTIONS = Options(
     {
@@ -89,18 +92,39 @@ class Release:
 
 
 def ensure_installer(module: ModuleFrame) -> None:
-    files = InstallerFiles(module.params, check_mode=module.check_mode)
+    files = InstallerFiles(module.params, partial(_run, module.module), check_mode=module.check_mode)
     try:
         files.ensure()
     finally:
         module.result.update(files.result)
 
 
+def _run(module: BaseModule, argv: Sequence[str], data: bytes) -> tuple[int, bytes, bytes]:
+    """Run a program as ``mirror.Run`` does; ``run_command`` itself has no limit of time."""
+
+    def watch(process: Any) -> None:
+        timer = threading.Timer(PROGRAM_TIMEOUT, process.kill)  # does nothing once the program has ended
+        timer.daemon = True
+        timer.start()
+
+    how = {"binary_data": True, "encoding": None, "expand_user_and_vars": False, "handle_exceptions": False}
+    try:
+        code, output, errors = module.run_command([*argv], data=data, before_communicate_callback=watch, **how)
+    except (OSError, ValueError) as problem:
+        raise ProgramError(str(getattr(problem, "strerror", None) or problem)) from problem
+    if code == -signal.SIGKILL:
+        raise ProgramError(f"no answer within {PROGRAM_TIMEOUT:g} s")
+    return code, output, errors
+
+
 class InstallerFiles:
     """What the module does with the values of its options: ``ensure`` sets ``result``. ``announce`` is called with lines of progress."""
 
-    def __init__(self, params: Mapping[str, Any], *, check_mode: bool = False, announce: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self, params: Mapping[str, Any], run: Run, *, check_mode: bool = False, announce: Callable[[str], None] = lambda line: None
+    ) -> None:
         self.params = params
+        self._run_program = run
         self.check_mode = check_mode
         self.result: dict[str, Any] = {}
         self._announce = announce
@@ -273,7 +297,7 @@ class InstallerFiles:
             details = "openshift_release_keyring (keyring) names no keyring with the key to check it by"
             self.result["verified"] = {"signature": False, "details": details}
             return
-        verdict = check_signature(signed, signature, keyring, PROGRAM_TIMEOUT)
+        verdict = check_signature(signed, signature, keyring, self._run_program)
         if not verdict.good:
             raise ReleaseError(
                 f"The signature {url} is refused by {keyring_name(keyring)}: {verdict.found}. Do not use what this mirror has"
@@ -322,9 +346,9 @@ class InstallerFiles:
 
     def _run(self, path: str) -> Installer:
         try:
-            return installer_version(path, PROGRAM_TIMEOUT)
-        except InstallerError as problem:
-            raise InstallerError(f"Cannot run {path} version: {problem}") from problem
+            return installer_version(path, self._run_program)
+        except ProgramError as problem:
+            raise ProgramError(f"Cannot run {path} version: {problem}") from problem
 
     # --- reading the mirror ----------------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,8 @@ For the module ``openshift_installer`` and for preflight.
 from __future__ import annotations
 
 import http.client
-import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
@@ -23,6 +22,8 @@ from ..release.versions import Installer, read_version
 
 CHUNK = 1 << 20
 """Bytes that are read at once."""
+Run = Callable[[Sequence[str], bytes], tuple[int, bytes, bytes]]
+"""Runs a program with a standard input; returns exit code, output and errors. Raises ProgramError, also if it does not end in time."""
 
 
 class MirrorError(CollectionError):
@@ -33,8 +34,8 @@ class MirrorError(CollectionError):
         self.status = status
 
 
-class InstallerError(CollectionError):
-    """An ``openshift-install`` cannot be run."""
+class ProgramError(CollectionError):
+    """gpgv or an ``openshift-install`` cannot be run."""
 
 
 def chunks(url: str, timeout: float) -> Iterator[bytes]:
@@ -58,35 +59,27 @@ def get(url: str, timeout: float) -> bytes:
     return b"".join(chunks(url, timeout))
 
 
-def check_signature(signed: bytes, signature: bytes, keyring: str, timeout: float) -> Verdict:
+def check_signature(signed: bytes, signature: bytes, keyring: str, run: Run) -> Verdict:
     """Return whether a key of the keyring that is still valid signed exactly this content. ``keyring`` is a path, or armored text."""
     with tempfile.TemporaryDirectory(prefix="gpgv-") as folder:
         file, keys = Path(folder) / "signature", Path(folder) / "keys"
         file.write_bytes(signature)
         try:
             keys.write_bytes(keyring_bytes(keyring))
+            _code, status, errors = run(command(str(keys), str(file), "-", folder), signed)
+        except ProgramError as problem:
+            return Verdict(False, f"gpgv (package gpgv or gnupg2) cannot be run: {problem}")
         except CollectionError as problem:
             return Verdict(False, problem.message)
-        asked = command(str(keys), str(file), "-", folder)
-        try:
-            done = subprocess.run(asked, input=signed, capture_output=True, check=False, timeout=timeout)
-        except FileNotFoundError:
-            return Verdict(False, "there is no gpgv on this computer (package gpgv or gnupg2)")
-        except subprocess.TimeoutExpired:
-            return Verdict(False, f"gpgv did not answer within {timeout:g} s")
     # Names and notations of a signature need not be text.
-    verdict = judge(done.stdout.decode("utf-8", "replace"))
-    reason = "" if verdict.good or done.stdout else f": {done.stderr.decode('utf-8', 'replace').strip()[-200:]}"
+    verdict = judge(status.decode("utf-8", "replace"))
+    reason = "" if verdict.good or status else f": {errors.decode('utf-8', 'replace').strip()[-200:]}"
     return Verdict(verdict.good, f"{verdict.found}{reason}")
 
 
-def installer_version(installer: str, timeout: float) -> Installer:
-    """Return what ``openshift-install version`` reports. Raises InstallerError when it cannot be run."""
-    argv = [str(Path(installer).resolve()), "version"]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, timeout=timeout)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
-        raise InstallerError(str(getattr(problem, "strerror", None) or problem)) from problem
-    if done.returncode:
-        raise InstallerError(f"it ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-200:]}")
-    return read_version(done.stdout)
+def installer_version(installer: str, run: Run) -> Installer:
+    """Return what ``openshift-install version`` reports. Raises ProgramError."""
+    code, output, errors = run([str(Path(installer).resolve()), "version"], b"")
+    if code:
+        raise ProgramError(f"it ended with {code}: {(errors or output).decode('utf-8', 'replace').strip()[-200:]}")
+    return read_version(output.decode("utf-8", "replace"))

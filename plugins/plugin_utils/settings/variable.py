@@ -49,10 +49,6 @@ class Variable:
         return tuple(option for option in self.read_by if option != PREFLIGHT)
 
     @property
-    def in_preflight(self) -> bool:
-        return PREFLIGHT in self.read_by
-
-    @property
     def is_secret(self) -> bool:
         """Whether its value, or that of one of its keys, is a secret."""
         return bool(self.no_log) or any(option.is_secret for option in self.suboptions)

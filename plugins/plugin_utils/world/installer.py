@@ -7,7 +7,6 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,12 +15,13 @@ from typing import Any
 
 from ...module_utils.base.errors import CollectionError
 from ...module_utils.frame.installer import InstallerFiles
+from ...module_utils.frame.mirror import ProgramError
 from ...module_utils.release.versions import MULTI, archives_in, channel_problem, go_name, is_release, read_pin
 from ..manifests.user_manifests import user_manifests
 from ..preflight.context import Context
 from ..programs.installer_log import read
 from ..rules.folders import installer_cache
-from .mirror import installer_version, path
+from .mirror import installer_version, path, runner
 
 
 class UnavailableError(CollectionError):
@@ -85,7 +85,7 @@ def _download(context: Context, release: str, announce: Callable[[str], None]) -
         "delay": 1.0,
         "timeout": float(settings["timeout"]),
     }
-    return InstallerFiles(parameters, announce=announce).in_cache(release)
+    return InstallerFiles(parameters, runner(float(settings["installer_timeout"])), announce=announce).in_cache(release)
 
 
 def _release(context: Context) -> str:
@@ -149,15 +149,12 @@ def _write(file: Path, text: str) -> None:
 
 
 def _run(installer: Path, target: str, folder: str, config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    limit = float(settings["installer_timeout"])
     command = [str(installer.resolve()), "create", target, f"--dir={folder}"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"msg": f"no answer within {limit:g} s"}
-    except OSError as problem:
-        return {"msg": str(problem.strerror)}
-    log = read(done.stderr, config)
-    if done.returncode:
-        return {"refused": log.errors or f"it ended with {done.returncode}"}
+        code, _output, errors = runner(float(settings["installer_timeout"]))(command, b"")
+    except ProgramError as problem:
+        return {"msg": problem.message}
+    log = read(errors.decode("utf-8", "replace"), config)
+    if code:
+        return {"refused": log.errors or f"it ended with {code}"}
     return {"warnings": log.warnings}

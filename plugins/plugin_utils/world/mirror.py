@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ...module_utils.frame import mirror as reading
-from ...module_utils.frame.mirror import InstallerError, MirrorError
+from ...module_utils.frame.mirror import MirrorError, ProgramError, Run
 from ...module_utils.release.versions import Mirror, alternatives, read_checksums
 from ..preflight.context import Context
 
@@ -42,10 +43,25 @@ def path(text: Any) -> Path:
 def installer_version(installer: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return version and architecture of an installer, or why it does not report them."""
     try:
-        version = reading.installer_version(str(installer), float(settings["installer_timeout"]))
-    except InstallerError as problem:
+        version = reading.installer_version(str(installer), runner(float(settings["installer_timeout"])))
+    except ProgramError as problem:
         return {"msg": problem.message}
     return {"version": version.version, "architecture": version.architecture}
+
+
+def runner(limit: float) -> Run:
+    """Return what runs a program on the controller, for at most ``limit`` seconds."""
+
+    def run(argv: Sequence[str], data: bytes) -> tuple[int, bytes, bytes]:
+        try:
+            done = subprocess.run(argv, input=data, capture_output=True, check=False, timeout=limit)
+        except subprocess.TimeoutExpired as problem:
+            raise ProgramError(f"no answer within {limit:g} s") from problem
+        except (OSError, ValueError) as problem:
+            raise ProgramError(str(getattr(problem, "strerror", None) or problem)) from problem
+        return done.returncode, done.stdout, done.stderr
+
+    return run
 
 
 def _offered(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +79,7 @@ def _offered(settings: Mapping[str, Any]) -> dict[str, Any]:
         try:
             signature = reading.get(mirror.signature(version), timeout)
             keyring = str(settings["release_keyring"])
-            verdict = reading.check_signature(signed, signature, keyring, float(settings["signature_timeout"]))
+            verdict = reading.check_signature(signed, signature, keyring, runner(float(settings["signature_timeout"])))
             readings["signature"] = {"status": 200, **asdict(verdict)}
         except MirrorError as problem:
             readings["signature"] = {"status": problem.status, "msg": problem.message}

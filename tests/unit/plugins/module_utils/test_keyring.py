@@ -7,6 +7,7 @@ import pytest
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.frame.mirror import check_signature
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.release.keyring import keyring_bytes
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.world.mirror import runner
 from tests.gpg import gpg
 
 SUMS = b"0123  openshift-install-linux.tar.gz\n"
@@ -33,9 +34,9 @@ def test_text_and_file_are_the_same_keyring(tmp_path: Path) -> None:
         parts,
     ]
     for keyring in given:
-        verdict = check_signature(SUMS, signature, keyring, 30)
+        verdict = check_signature(SUMS, signature, keyring, runner(30))
         assert verdict.good, verdict.found
-        assert not check_signature(SUMS + b"x", signature, keyring, 30).good
+        assert not check_signature(SUMS + b"x", signature, keyring, runner(30)).good
     assert {keyring_bytes(keyring) for keyring in given[:-1]} == {binary}
 
 
@@ -53,5 +54,5 @@ def test_what_is_no_keyring_names_both_ways(given: str, words: str) -> None:
         keyring_bytes(given)
     assert words in str(problem.value)
     assert "to the path of a keyring on the controller, or to its armored text" in str(problem.value)
-    verdict = check_signature(SUMS, b"", given, 30)
+    verdict = check_signature(SUMS, b"", given, runner(30))
     assert (verdict.good, verdict.found) == (False, str(problem.value))

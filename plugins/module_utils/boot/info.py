@@ -55,20 +55,23 @@ def read_boot_info(client: ClusterClient, pools: Iterable[str]) -> dict[str, Any
     status = mapping(infrastructure.get("status"))
     architectures = machine_architectures(cluster_version, client.nodes())
     stream, release = boot_images(client.get(BOOT_IMAGES))
+    network = mapping(client.get(CLUSTER_NETWORK))
+    pointers = {pool: pointer(pool, client.get(USER_DATA.format(pool=pool))) for pool in pools}
     return {
         "domain": cluster_domain(client.get(CLUSTER_DNS), infrastructure),
         "infra_id": _text(status.get("infrastructureName")),
         "cluster_id": cluster_id_of(cluster_version) or "",
         "api_url": _text(status.get("apiServerURL")),
         "platform": _text(mapping(status.get("platformStatus")).get("type") or status.get("platform")),
-        "network_type": _network_type(client.get(CLUSTER_NETWORK)),
+        "network_type": _text(mapping(network.get("status")).get("networkType") or mapping(network.get("spec")).get("networkType")),
         "version": version_of(cluster_version) or "",
         "installed_version": installed_version(cluster_version),
         "multi_architecture": is_multi(cluster_version),
         "machine_architectures": architectures,
         "stream": stream,
         "stream_version": release,
-        "pointers": {pool: _compact(pointer(pool, client.get(USER_DATA.format(pool=pool)))) for pool in pools},
+        # JSON as the installer writes it, so that the userdata of devices that were ordered with worker.ign is the same.
+        "pointers": {pool: json.dumps(config, separators=(",", ":"), sort_keys=True) for pool, config in pointers.items()},
     }
 
 
@@ -135,15 +138,6 @@ def pointer(pool: str, user_data: Mapping[str, Any] | None) -> dict[str, Any]:
     security = {"tls": {"certificateAuthorities": [{"source": ca} for ca in ca_bundle]}}
     own = {"version": IGNITION_VERSION, "config": {"merge": [{"source": source}]}, "security": security}
     return {"ignition": {**own, **({"proxy": proxy} if proxy else {})}}
-
-
-def _network_type(network: Mapping[str, Any] | None) -> str:
-    return _text(mapping(mapping(network).get("status")).get("networkType") or mapping(mapping(network).get("spec")).get("networkType"))
-
-
-def _compact(config: Mapping[str, Any]) -> str:
-    """Return JSON as the installer writes it, so that the userdata of devices that were ordered with worker.ign is the same."""
-    return json.dumps(config, separators=(",", ":"), sort_keys=True)
 
 
 def _text(value: Any) -> str:

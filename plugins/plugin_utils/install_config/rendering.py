@@ -87,7 +87,7 @@ def render(settings: Mapping[str, Any], further: Any = None) -> dict[str, Any]:
 
 
 def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    architecture = go_name(str(settings["architecture"]))
+    architecture, networks = go_name(str(settings["architecture"])), settings["machine_networks"]
     return {
         "apiVersion": "v1",
         "metadata": {"name": settings["cluster_name"]},
@@ -99,7 +99,7 @@ def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
         "networking": {
             "clusterNetwork": settings["cluster_networks"],
             "serviceNetwork": settings["service_networks"],
-            "machineNetwork": _machine_networks(settings["machine_networks"]),
+            "machineNetwork": [{"cidr": cidr} for cidr in networks] if isinstance(networks, list) else networks,
         },
         "platform": _platform(settings),
         "pullSecret": _pull_secret(settings),
@@ -127,10 +127,6 @@ def _platform(settings: Mapping[str, Any]) -> dict[str, Any]:
         return {"none": {}}
     manager = settings["cloud_controller_manager"]
     return {"external": {"cloudControllerManager": manager} if manager else {}}
-
-
-def _machine_networks(networks: Any) -> Any:
-    return [{"cidr": cidr} for cidr in networks] if isinstance(networks, list) else networks
 
 
 def _pull_secret(settings: Mapping[str, Any]) -> str:

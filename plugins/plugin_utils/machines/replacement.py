@@ -153,7 +153,8 @@ def unhealthy_machines(fleet: Fleet, *, now: datetime, replace_after: int = 0) -
                 continue
             since = time_of(node.get("since")) if node is not None and not node["ready"] else None
             seconds = None if since is None else max(0, int((now - since).total_seconds()))
-            is_due = group == "workers" and replace_after > 0 and _is_over(kind, seconds, replace_after)
+            is_over = kind == "device_failed" or (kind == "node_not_ready" and seconds is not None and seconds >= replace_after)
+            is_due = group == "workers" and replace_after > 0 and is_over
             entry = {
                 "hostname": name,
                 "inventory_hostname": str(machine.get("inventory_hostname") or name),
@@ -179,10 +180,6 @@ def _ailment(device: Entry | None, node: Entry | None) -> tuple[str, str]:
         return "device_off", "its device is switched off"
     status = "Unknown" if node.get("unreachable") else "False"
     return "node_not_ready", f"its Node is not Ready (Ready={status}: {node.get('message') or 'no message'})"
-
-
-def _is_over(kind: str, seconds: int | None, replace_after: int) -> bool:
-    return kind == "device_failed" or (kind == "node_not_ready" and seconds is not None and seconds >= replace_after)
 
 
 def _line(entry: Entry) -> str:

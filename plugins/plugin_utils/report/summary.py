@@ -68,7 +68,9 @@ def device_lines(belongings: Any) -> list[str]:
         )
     devices = mappings(clusters[0].get("devices"))
     total = price(clusters[0].get("price_per_hour"), ", {:.2f} USD per hour")
-    groups = Counter((_role(device), f"{device.get('plan')} in {device.get('metro')}") for device in devices)
+    groups = Counter(
+        (str(device.get("role") or "device without a role"), f"{device.get('plan')} in {device.get('metro')}") for device in devices
+    )
     listed = [f"{number} {role}, {place}" for (role, place), number in sorted(groups.items())]
     blocks = mappings(clusters[0].get("ip_reservations"))
     listed += [counted(len(blocks), "address block")] if blocks else []
@@ -149,7 +151,3 @@ def _node(node: Data) -> list[str]:
 
 def _is_control_plane(node: Data) -> bool:
     return bool({"master", "control-plane"} & set(map(str, node.get("roles") or [])))
-
-
-def _role(device: Data) -> str:
-    return str(device.get("role") or "device without a role")

@@ -25,7 +25,7 @@ def lines(result: Mapping[str, Any], machines: Iterable[str]) -> list[str]:
     names = set(machines)
     denied = set(result.get("denied") or ())
     refused = [
-        f"REFUSED   {entry['name']} for node '{entry['node']}' ({_signer(entry)}),"
+        f"REFUSED   {entry['name']} for node '{entry['node']}' ({str(entry['signer']).rpartition('/')[2]}),"
         f" {'denied' if entry['name'] in denied else 'left pending'}: {entry['reason']}"
         for entry in sorted(result.get("refused") or (), key=lambda entry: entry["node"] not in names)
     ]
@@ -33,10 +33,6 @@ def lines(result: Mapping[str, Any], machines: Iterable[str]) -> list[str]:
     joined = f"{len(result.get('joined') or ())} of {len(names)} machines have joined"
     every = [*_some(refused, "refused requests"), *_some(alarms, "alarms"), joined]
     return [printable(line, LIMIT) for line in every]
-
-
-def _signer(entry: Mapping[str, Any]) -> str:
-    return str(entry["signer"]).rpartition("/")[2]
 
 
 def _some(texts: list[str], what: str) -> list[str]:

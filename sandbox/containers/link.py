@@ -18,7 +18,7 @@ import errno
 import functools
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
@@ -105,8 +105,7 @@ class Link:
 
     async def cut(self) -> None:
         """The machine loses its power: its packets are lost from now on, also those that end connections when its processes are killed."""
-        _FURTHER[self.address] = [each.address for each in self._management if each.address != self.address and "." in each.address]
-        await silence(self.address, True)
+        await silence([each.address for each in self._management], True)
         await _ip(f"link set {self.name} down")
 
     async def _remove(self) -> None:
@@ -256,24 +255,18 @@ class _Transport(httpx.AsyncBaseTransport):
         return httpx.Response(answer.status_code, headers=kept, content=answer.content)
 
 
-_FURTHER: Final[dict[str, list[str]]] = {}
-"""Further IPv4 addresses of machines that have lost their power, by the first one. Those of IPv6 have a route of their own."""
+async def silence(addresses: Collection[str], is_silent: bool) -> None:
+    """Have the router ask for addresses where no machine answers, or no more: others then wait, and learn that these are unreachable.
 
-
-async def silence(address: str, is_silent: bool) -> None:
-    """Have the router ask for an address where no machine answers, or no more: others then wait, and learn that it is unreachable.
-
-    So for the further addresses of a machine that had this one first.
+    Those of IPv6 have a route of their own.
     """
-    for each in (address, *_FURTHER.get(address, ())):
-        route = f"{each}/32 dev {BRIDGE} table local"
+    for address in (each for each in addresses if "." in each):
+        route = f"{address}/32 dev {BRIDGE} table local"
         if is_silent:
             await _ip(f"route replace {route}")
         else:
             with contextlib.suppress(ContainerError):
                 await _ip(f"route delete {route}")
-    if not is_silent:
-        _FURTHER.pop(address, None)
 
 
 async def _ip(arguments: str) -> None:

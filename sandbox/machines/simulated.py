@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,11 +35,11 @@ LOG = logging.getLogger(__name__)
 FIRMWARE_ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64"}
 BOOT_SERVICE_TRIES = 10
 
-Silence = Callable[[str, bool], Awaitable[None]]
-"""Has the network silent at an address, or no more: nothing answers at that of a machine without power."""
+Silence = Callable[[Collection[str], bool], Awaitable[None]]
+"""Has the network silent at addresses, or no more: nothing answers at those of a machine without power."""
 
 
-async def no_silence(_address: str, _is_silent: bool) -> None:
+async def no_silence(_addresses: Collection[str], _is_silent: bool) -> None:
     """On the loopback interface the computer itself refuses connections to an address where nothing listens."""
 
 
@@ -111,7 +111,7 @@ class SimulatedMachines:
         life = self._lives.pop(device_id, None)
         if life is not None:
             await life.end()
-            await self._silence(self._hardware[device_id].address, True)
+            await self._have_silence(self._hardware[device_id], True)
 
     async def power_on(self, device_id: str, *, hw: Hardware) -> None:
         if device_id not in self._lives:
@@ -152,7 +152,7 @@ class SimulatedMachines:
         await self.power_off(device_id)
         if (hw := self._hardware.pop(device_id, None)) is not None:
             # It may be of another use now.
-            await self._silence(hw.address, False)
+            await self._have_silence(hw, False)
         await asyncio.to_thread(shutil.rmtree, self._folder / device_id, ignore_errors=True)
 
     async def restore(self, hw: Hardware) -> None:
@@ -163,6 +163,10 @@ class SimulatedMachines:
         lives = list(self._lives.values())
         self._lives.clear()
         await asyncio.gather(*(life.end() for life in lives))
+
+    async def _have_silence(self, hw: Hardware, is_silent: bool) -> None:
+        management = self._attachment(hw.device_id).management if self._attachment is not None else ()
+        await self._silence({hw.address, *(each.address for each in management)}, is_silent)
 
     def _host(self, hw: Hardware) -> Host:
         if not hw.device_id or Path(hw.device_id).name != hw.device_id:
@@ -186,7 +190,7 @@ class SimulatedMachines:
 
     async def _switch_on(self, host: Host) -> None:
         await self.power_off(host.hardware.device_id)
-        await self._silence(host.hardware.address, False)
+        await self._have_silence(host.hardware, False)
         self._lives[host.hardware.device_id] = Life(host, self._factory, self._installed)
 
 

@@ -131,7 +131,7 @@ class DataCentre:
         self.web.answers = {f"/{kind}": artefact(kind) for kind in ("kernel", "initramfs", "rootfs")}
         self.machines = self.new_machines()
 
-    def new_machines(self) -> SimulatedMachines:
+    def new_machines(self, **options: Any) -> SimulatedMachines:
         return SimulatedMachines(
             self.folder,
             self.clock,
@@ -140,6 +140,7 @@ class DataCentre:
             (self.dns.address, self.dns.port),
             lambda machine, config: Booted(self, machine, config),
             packet_url=self.metadata.url if self.vendor_names else PACKET_URL,
+            **options,
         )
 
     async def close(self) -> None:

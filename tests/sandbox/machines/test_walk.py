@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
+from metal_api.ip_reservations.record import Assignment
 from sandbox.machines.ignition import data_url
+from sandbox.metal.attachment import Attachment
 
 from .conftest import POINTER, DataCentre, artefact, hardware, script
 
@@ -195,3 +198,20 @@ async def test_a_live_config_needs_both_arguments(centre: DataCentre, missing: s
     await centre.installed()
     assert "/live.ign" not in centre.web.paths()
     assert "ignition.config.url does nothing" in centre.screen()
+
+
+async def test_nothing_answers_at_any_address_of_a_machine_without_power(centre: DataCentre) -> None:
+    calls: list[tuple[set[str], bool]] = []
+
+    async def silence(addresses: Collection[str], is_silent: bool) -> None:
+        calls.append((set(addresses), is_silent))
+
+    ids = {"id": "a0", "device_id": "d0", "port_id": "p0"}
+    place = {"network": "10.67.0.2/31", "address": "10.67.0.3", "gateway": "10.67.0.2", "metro": "da", "created_at": ""}
+    private = Assignment(public=False, management=True, global_ip=False, customdata={}, **ids, **place)
+    centre.machines = centre.new_machines(silence=silence, attachment=lambda _device_id: Attachment(management=(private,)))
+    addresses = {hardware().address, private.address}
+    await centre.machines.install(hardware())
+    await centre.machines.power_off("d0")
+    await centre.machines.remove("d0")
+    assert calls == [(addresses, False), (addresses, True), (addresses, False)]

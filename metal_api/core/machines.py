@@ -76,8 +76,8 @@ class Machines(Protocol):
     async def remove(self, device_id: str) -> None:
         """Deprovision: stop everything, wipe the disks, delete the machine's directory."""
 
-    async def restore(self, hw: Hardware) -> None:
-        """Continue a machine that was on when the server ended."""
+    async def restore(self, hw: Hardware, *, is_on: bool) -> None:
+        """Continue a machine with the power that it had when the server ended."""
 
     async def close(self) -> None:
         """End all tasks and processes of the backend; machines that exist stay as they are."""

@@ -60,11 +60,11 @@ class Lifecycle:
         self._booted: dict[str, asyncio.Event] = {}
 
     async def resume(self) -> None:
-        """Restore the machines that were on and continue all pending operations, at the start of the server."""
+        """Restore the machines and continue all pending operations, at the start of the server."""
         for device in list(self._store[Device]):
-            if device.machine == "on" and device.pending != "deprovision":
+            if device.machine != "none" and device.pending != "deprovision":
                 try:
-                    await self._world.machines.restore(self.hardware(device))
+                    await self._world.machines.restore(self.hardware(device), is_on=device.machine == "on")
                 except Exception:
                     # One device must not keep the server, and with it all other devices, from its start.
                     log.exception("%s (%s) is not restored", device.hostname, device.id)

@@ -218,7 +218,7 @@ class IronicMachines:
             return
         await self._undeploy(device_id, node_id)
 
-    async def restore(self, hw: Hardware) -> None:
+    async def restore(self, hw: Hardware, *, is_on: bool) -> None:
         """Do nothing: a machine that exists runs on by itself."""
 
     async def close(self) -> None:

@@ -155,9 +155,12 @@ class SimulatedMachines:
             await self._have_silence(hw, False)
         await asyncio.to_thread(shutil.rmtree, self._folder / device_id, ignore_errors=True)
 
-    async def restore(self, hw: Hardware) -> None:
-        if hw.device_id not in self._lives:
-            await self._switch_on(self._host(hw))
+    async def restore(self, hw: Hardware, *, is_on: bool) -> None:
+        host = self._host(hw)
+        if not is_on:
+            await self._have_silence(hw, True)
+        elif hw.device_id not in self._lives:
+            await self._switch_on(host)
 
     async def close(self) -> None:
         lives = list(self._lives.values())

@@ -37,8 +37,8 @@ class WithServers:
     async def remove(self, device_id: str) -> None:
         await self._of(device_id).remove(device_id)
 
-    async def restore(self, hw: Hardware) -> None:
-        await self._of(hw.device_id).restore(hw)
+    async def restore(self, hw: Hardware, *, is_on: bool) -> None:
+        await self._of(hw.device_id).restore(hw, is_on=is_on)
 
     async def close(self) -> None:
         await self._simulated.close()

@@ -84,9 +84,10 @@ class ScriptedMachines:
     async def remove(self, device_id: str) -> None:
         self.calls.append(("remove", device_id))
 
-    async def restore(self, hw: Hardware) -> None:
-        self._note("restore", hw)
-        self._boot_soon(hw)
+    async def restore(self, hw: Hardware, *, is_on: bool) -> None:
+        self._note("restore" if is_on else "restore off", hw)
+        if is_on:
+            self._boot_soon(hw)
 
     async def close(self) -> None:
         for task in self.tasks:

@@ -101,10 +101,10 @@ async def test_the_server_starts_with_a_device_that_cannot_be_restored(tmp_path:
         await sandbox.until(lambda: all(each.pending is None for each in sandbox.world.store["devices"]))
 
     class Machines(ScriptedMachines):
-        async def restore(self, hw: Hardware) -> None:
+        async def restore(self, hw: Hardware, *, is_on: bool) -> None:
             if hw.device_id == ids[0]:
                 raise RuntimeError("an error of the server")
-            await super().restore(hw)
+            await super().restore(hw, is_on=is_on)
 
     async with sandbox_in(tmp_path, strict=False, machines=Machines()) as sandbox:
         assert ("restore", ids[1]) in sandbox.machines.calls

@@ -158,7 +158,7 @@ async def test_what_is_under_way_goes_on(process: Process) -> None:
         assert (await client.get(f"{root}/devices/{one['id']}")).status_code == 404
 
 
-async def test_machines_that_were_on_are_restored(process: Process) -> None:
+async def test_machines_are_restored_with_their_power(process: Process) -> None:
     await process.start()
     async with process.client() as client:
         body = {"plan": "c3.small.x86", "metro": "da", "operating_system": "ubuntu_24_04", "hostname": "one"}
@@ -171,6 +171,12 @@ async def test_machines_that_were_on_are_restored(process: Process) -> None:
         await process.kill()
         await process.start()
         assert await process.calls() == [["restore", id_]]
+        await client.post(f"{root}/devices/{id_}/actions", json={"type": "power_off"})
+        while (await client.get(f"{root}/devices/{id_}")).json()["state"] != "inactive":  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+        await process.kill()
+        await process.start()
+        assert await process.calls() == [["restore off", id_]]
         assert (await client.delete(f"{root}/devices/{id_}")).status_code == 204
         await process.kill()
         await process.start()

@@ -209,9 +209,15 @@ async def test_nothing_answers_at_any_address_of_a_machine_without_power(centre:
     ids = {"id": "a0", "device_id": "d0", "port_id": "p0"}
     place = {"network": "10.67.0.2/31", "address": "10.67.0.3", "gateway": "10.67.0.2", "metro": "da", "created_at": ""}
     private = Assignment(public=False, management=True, global_ip=False, customdata={}, **ids, **place)
-    centre.machines = centre.new_machines(silence=silence, attachment=lambda _device_id: Attachment(management=(private,)))
+
+    def restart() -> None:
+        centre.machines = centre.new_machines(silence=silence, attachment=lambda _device_id: Attachment(management=(private,)))
+
+    restart()
     addresses = {hardware().address, private.address}
     await centre.machines.install(hardware())
     await centre.machines.power_off("d0")
+    restart()
+    await centre.machines.restore(hardware(), is_on=False)
     await centre.machines.remove("d0")
-    assert calls == [(addresses, False), (addresses, True), (addresses, False)]
+    assert calls == [(addresses, False), (addresses, True), (addresses, True), (addresses, False)]

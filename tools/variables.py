@@ -194,11 +194,9 @@ def setting(variable: Variable) -> str:
 
 def _typed(variable: Variable) -> str:
     """Return the template of a number or a flag, which no argument spec converts; empty for other variables."""
-    types = {"int": int, "float": float, "bool": bool}
-    if variable.expression or variable.required or variable.type not in types:
+    if variable.expression or variable.required or variable.type not in {"int", "float", "bool"}:
         return ""
-    default = _jinja(types[variable.type](variable.default))
-    return f"{{{{ {variable.name} | default('') | equinix_metal.openshift.rule('variables.typed', {default}) }}}}"
+    return f"{{{{ {variable.name} | default('') | equinix_metal.openshift.rule('variables.typed', '{variable.name}') }}}}"
 
 
 def template(variable: Variable, role: str) -> str:

@@ -12,6 +12,7 @@ from ansible.module_utils.common.parameters import DEFAULT_TYPE_VALIDATORS
 from ansible.module_utils.errors import UnsupportedError
 
 from ...module_utils.base.argspec import ENVIRONMENT, from_environment
+from ...module_utils.base.errors import CollectionError
 from ..settings.removed import OPTIONS_PATTERN, REMOVED
 from ..settings.variables import VARIABLES
 
@@ -28,12 +29,11 @@ def with_removed_options(pattern: str) -> list[str]:
     return [str(pattern), OPTIONS_PATTERN]
 
 
-def typed(value: Any, default: bool | float) -> bool | float:
-    """Return the value in the type of its default, since ``-e name=value`` gives a string; the default for an empty one."""
-    if value is None or value == "":
-        return default
-    converted: bool | float = DEFAULT_TYPE_VALIDATORS[type(default).__name__](value)
-    return converted
+def typed(value: Any, name: str) -> Any:
+    """Return the value of a variable in its type, since ``-e name=value`` gives a string; its default for an empty one."""
+    if errors := variable_errors({name: value}):
+        raise CollectionError(errors[0])
+    return DEFAULT_TYPE_VALIDATORS[VARIABLES[name].type](VARIABLES[name].default if value in (None, "") else value)
 
 
 def problems(values: Mapping[str, Any], names: Iterable[str]) -> list[str]:

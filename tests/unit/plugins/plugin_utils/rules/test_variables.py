@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.module_utils.base.errors import CollectionError
 from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.rules.variables import problems, typed
 
 
@@ -47,19 +48,19 @@ def test_keys_of_a_dictionary_are_checked_without_their_secrets(name: str, value
 
 
 @pytest.mark.parametrize(
-    ("value", "default", "expected"),
+    ("value", "name", "expected"),
     [
-        ("0", 90000, 0),
-        (0, 90000, 0),
-        ("", 90000, 90000),
-        (None, True, True),
-        ("false", True, False),
-        (True, False, True),
-        ("2.5", 1.0, 2.5),
+        ("0", "openshift_stop_min_age", 0),
+        (0, "openshift_stop_min_age", 0),
+        ("", "openshift_stop_min_age", 90000),
+        (None, "openshift_lock", True),
+        ("false", "openshift_lock", False),
+        (True, "metal_project_create", True),
+        ("2.5", "openshift_time_scale", 2.5),
     ],
 )
-def test_a_value_of_the_command_line_has_the_type_of_its_default(value: object, default: bool | float, expected: object) -> None:
-    converted = typed(value, default)
+def test_a_value_of_the_command_line_has_the_type_of_its_variable(value: object, name: str, expected: object) -> None:
+    converted = typed(value, name)
     assert (converted, type(converted)) == (expected, type(expected))
-    with pytest.raises(TypeError, match=r"cannot be converted|valid boolean"):
-        typed("many", default)
+    with pytest.raises(CollectionError, match=rf"'{name}' is of type .* unable to convert"):
+        typed("many", name)

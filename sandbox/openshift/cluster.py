@@ -18,7 +18,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -47,7 +47,7 @@ PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 MANIFESTS_APPLIED: Final = "manifests-applied"
 BOOTKUBE_DONE: Final = "bootkube-done"
-# Not a step but something to do at the next start: so much time has passed that all certificate requests are cleaned away.
+# Not a step but something to do at the next start: so much time has passed that all earlier certificate requests are cleaned away.
 REQUESTS_OUTLIVED: Final = "requests-outlived"
 
 _INTERNAL_NETWORK: Final = "127.127"
@@ -291,6 +291,15 @@ class Cluster(ABC):
         self.reach(MANIFESTS_APPLIED)
         self._start_operators()
 
+    async def clean_requests(self, before: datetime) -> None:
+        """Remove certificate requests if days have passed, as kube-controller-manager's cleaner does with those of yesterday."""
+        if self.has_reached(REQUESTS_OUTLIVED):
+            for metadata in [request["metadata"] for request in await self.api.items(CSRS)]:
+                if datetime.fromisoformat(metadata["creationTimestamp"]) < before:
+                    await self.api.delete(f"{CSRS}/{metadata['name']}")
+            self._reached.discard(REQUESTS_OUTLIVED)
+            self._save()
+
     def _start_operators(self) -> None:
         if self._operators is None:
             self.routers.certify(self._ingress_signer(), self.assets.domain)
@@ -510,8 +519,6 @@ class OneControlPlaneCluster(Cluster):
         if member.role == "bootstrap" and not list(self.etcd):
             self.etcd.add(BOOTSTRAP, member.address)
         await self.control_plane.start()
-        if self.has_reached(REQUESTS_OUTLIVED):
-            await self._clean_requests()
         await self.start_etcd_members()
         self._apply_quorum()
 
@@ -557,13 +564,6 @@ class OneControlPlaneCluster(Cluster):
 
     def _apply_quorum(self) -> None:
         self.control_plane.set_quorum(present=self.etcd.has_quorum)
-
-    async def _clean_requests(self) -> None:
-        """Remove all certificate requests, as kube-controller-manager's cleaner does with those of yesterday."""
-        for request in await self.api.items(CSRS):
-            await self.api.delete(f"{CSRS}/{request['metadata']['name']}")
-        self._reached.discard(REQUESTS_OUTLIVED)
-        self._save()
 
 
 def masters_schedulable(scheduler: Object | None) -> bool:

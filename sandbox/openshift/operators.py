@@ -244,6 +244,7 @@ class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
     def serving_control_planes(self) -> int: ...
     @property
     def version(self) -> str: ...
+    async def clean_requests(self, before: datetime) -> None: ...
     async def follow_upgrade(self) -> None: ...
     async def reach_route(self, host: str) -> str: ...
     def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, Config]: ...
@@ -265,9 +266,11 @@ class Operators:
 
     async def run(self) -> None:
         """Work until cancelled."""
+        started = datetime.now(UTC)
         while True:
             try:
                 await self._recall()
+                await self._cluster.clean_requests(started)
                 break
             except _FAILURES as error:
                 _logger.warning("operators of %s cannot start yet: %s", self._cluster.assets.domain, error)

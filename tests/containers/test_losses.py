@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from ansible_collections.equinix_metal.openshift.plugins.module_utils.cluster.operators import LEASE_DURATION
+from sandbox.testing.observer import REQUESTS
 from tests.containers.machines import MACHINE_CONFIGS, MARKS, MASTERS, Machine, members, readiness, user_of_containers
 from tests.e2e.harness import NAME, Run, User, until
 
@@ -70,6 +71,7 @@ def have_booted(user: User, boots: int) -> bool:
 
 
 def test_certificates_end_while_all_machines_are_off(user: User) -> None:
+    requests = {item["metadata"]["name"] for item in user.kube(REQUESTS)["items"]}
     user.switch("power_off")
     off = time.monotonic()
     assert len(user.sandbox.call("POST", "days", json={"days": 31})["certificates"]) >= 2 * len(NODES)
@@ -77,6 +79,7 @@ def test_certificates_end_while_all_machines_are_off(user: User) -> None:
     until(lambda: time.monotonic() - off > LEASE_DURATION.total_seconds(), what="the leases of the nodes are over")
     user.play("playbooks/start.yml").ended_well()
     assert user.nodes() == NODES
+    assert requests.isdisjoint(item["metadata"]["name"] for item in user.kube(REQUESTS)["items"])
     for machine in (Machine(user, name) for name in NODES):
         assert any(EXPIRED in message for message in machine.journal())
         assert machine.first_boots() == 1

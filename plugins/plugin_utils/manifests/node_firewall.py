@@ -16,10 +16,10 @@ from typing import Any
 from ...module_utils.boot.ignition import ignition_file, unit
 from .machine_config import machine_config
 
-TCP_PORTS = ("2379-2380", "9000-9999", "10250-10259", "22623-22624")
+TCP_PORTS = ("2379-2380", "9000-9999", "10250-10259", "10357", "22623-22624")
 UDP_PORTS = ("4789", "6081", "9000-9999")
-"""Ports between nodes, by OpenShift's network requirements: etcd, host services and metrics, kubelet and controllers, machine config
-server; VXLAN, Geneve."""
+"""Ports between nodes, by OpenShift's network requirements: etcd, host services and metrics, kubelet and controllers (10357 that of
+policies, in releases that expose it), machine config server; VXLAN, Geneve."""
 
 HOST_NETWORKS = ("169.254.0.0/17", "169.254.169.0/29", "fd69::/112")
 """OVN-Kubernetes' masquerade networks, from which pods reach their own node: the second one is that of clusters installed with 4.16, which

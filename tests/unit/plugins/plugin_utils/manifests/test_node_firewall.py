@@ -28,7 +28,7 @@ def test_masters_and_workers_have_it() -> None:
     assert text.splitlines() == [
         'NODES_RECORD="nodes.demo.metal.test"',
         'SOURCES="10.128.0.0/14 169.254.0.0/17 169.254.169.0/29 fd69::/112 198.51.100.0/24"',
-        'TCP_PORTS="2379-2380, 9000-9999, 10250-10259, 22623-22624"',
+        'TCP_PORTS="2379-2380, 9000-9999, 10250-10259, 10357, 22623-22624"',
         'UDP_PORTS="4789, 6081, 9000-9999"',
     ]
     assert (script["path"], script["mode"]) == ("/usr/local/bin/node-firewall", 0o755)

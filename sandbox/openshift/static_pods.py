@@ -83,7 +83,11 @@ def etcd(node: str, address: str, *, is_first: bool = False) -> dict[str, Any]:
 
 
 def kube_apiserver(assets: Assets, address: str) -> dict[str, Any]:
-    """Return the static pod of an API server, which uses the etcd member of its machine."""
+    """Return the static pod of an API server, which uses the etcd member of its machine.
+
+    It listens at all addresses of both IP versions, also in a cluster of IPv4: OpenShift's bindAddress 0.0.0.0:6443 is the default of
+    the flags, and the bindNetwork tcp4 beside it becomes none (openshift/kubernetes, ConfigToFlags).
+    """
     ca, certificate, key = _ETCD_CLIENT
     command = [
         "kube-apiserver",

@@ -98,7 +98,7 @@ class ConfigDaemon:
         return self._cluster().api
 
     async def _follow(self, node: Object) -> None:
-        """Write the config that a Node should have to the disk and reboot; in the next boot report that it has the config."""
+        """Cordon a Node, write the config that it should have to the disk and reboot; in the next boot report it and uncordon the Node."""
         current, desired, state = (MACHINE_CONFIG_ANNOTATION + name for name in ("currentConfig", "desiredConfig", "state"))
         rendered, userland = annotations_of(node).get(desired), self._machine.userland
         if userland is None or rendered is None or annotations_of(node).get(current) == rendered:
@@ -106,12 +106,14 @@ class ConfigDaemon:
         kept = userland.root / _APPLIED
         before = json.loads((kept if kept.exists() else userland.root / _SERVED).read_bytes())
         if before["metadata"]["name"] != rendered:
+            await self._api().patch(f"{NODES}/{self._node}", {"spec": {"unschedulable": True}})
             _name, config = await self._cluster().rendered(rendered.removeprefix("rendered-").rpartition("-")[0])
             write(userland.root, before["spec"]["config"], config)
             pki.write_file(kept, json.dumps({"metadata": {"name": rendered}, "spec": {"config": config}}).encode())
             self._machine.console(f"machine-config-daemon: rebooting into {rendered}")
             raise Rebooting("by the machine config daemon")
-        await self._api().patch(f"{NODES}/{self._node}", {"metadata": {"annotations": {current: rendered, state: "Done"}}})
+        done = {"metadata": {"annotations": {current: rendered, state: "Done"}}, "spec": {"unschedulable": None}}
+        await self._api().patch(f"{NODES}/{self._node}", done)
 
     async def _annotate(self, node: Object, *, done: bool) -> bool:
         """Set the first annotations of the machine config daemon that are missing; ``done`` for the one it sets last. True if none is."""

@@ -53,7 +53,9 @@ def test_a_later_machine_config_and_its_removal_cost_one_boot_of_each_worker(use
     body = {"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": metadata}
     spec = {"config": config, "kernelArguments": ["hugepages=8"]}
     user.kube(MACHINE_CONFIGS, "POST", body | {"spec": spec})
+    until(lambda: len(cordoned(user)) == 1, what="one worker is cordoned")
     until(partial(have_booted, user, 3), within=240, what="workers have rebooted into the config")
+    assert cordoned(user) == []
     for worker in map(partial(Machine, user), WORKERS):
         assert worker.inside("/usr/bin/cat", path).stdout == "own\n"
         assert "own.service" in worker.started()
@@ -61,6 +63,10 @@ def test_a_later_machine_config_and_its_removal_cost_one_boot_of_each_worker(use
     until(partial(have_booted, user, 4), within=240, what="workers have rebooted into the config before")
     assert not any((Machine(user, worker).disk / path[1:]).exists() for worker in WORKERS)
     assert {master: Machine(user, master).boots() for master in MASTERS} == dict.fromkeys(MASTERS, 2)
+
+
+def cordoned(user: User) -> list[str]:
+    return [node["metadata"]["name"] for node in user.kube("/api/v1/nodes")["items"] if node["spec"].get("unschedulable")]
 
 
 def have_booted(user: User, boots: int) -> bool:

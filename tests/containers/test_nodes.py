@@ -119,6 +119,7 @@ def test_every_unit_of_a_node_has_started(user: User) -> None:
     for name in NODES:
         machine = Machine(user, name)
         assert machine.inside("/usr/bin/systemctl", "--failed", "--plain", "--no-legend").stdout == ""
+        assert (machine.disk / "etc/hostname").read_text() == f"{name}.{NAME}\n"
         # The journal does not have what systemd finds before its start.
         assert "ordering cycle" not in machine.console()
         assert {"report-first-boot.service", "nodeip-configuration.service", "kubelet.service"} <= machine.started()

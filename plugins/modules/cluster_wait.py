@@ -30,8 +30,7 @@ options:
       install_complete: The ClusterVersion is available, not failing and not progressing. Every ClusterOperator is available, not degraded,
         and has not been progressing for O(stable_for) seconds.
       nodes_ready: Each of O(nodes) is registered and Ready.
-      nodes_current: The Lease of each Ready Node was renewed within the last 40 seconds. After a cluster was switched off, its Nodes are
-        Ready by their old reports until then.
+      nodes_current: Each Ready Node has renewed its Lease after the module's first request, so it is not Ready by an old report alone.
       pools_rendered: Each of O(machine_config_pools) has a rendered config, which new machines boot with.
       pools_updated: Each of O(machine_config_pools) has a rendered config and its number of nodes. All nodes have that config and are
         Ready.

@@ -170,10 +170,11 @@ def test_a_node_that_is_ready_by_an_old_report_is_waited_for(cluster: ControlPla
     cluster.register("off", ready=None)
     (waiting,) = run("cluster_wait", **options(cluster, "nodes_current"))["waiting"]
     assert waiting == "node a is Ready by an old report: its kubelet has not reported"
-    cluster.renew_lease("a", seconds_ago=90)
+    cluster.renew_lease("a", seconds_ago=20)
     (waiting,) = run("cluster_wait", **options(cluster, "nodes_current"))["waiting"]
     assert re.fullmatch(r"node a is Ready by an old report: its kubelet has not reported \(since \d\d:\d\d:\d\dZ\)", waiting)
-    cluster.renew_lease("a", seconds_ago=1)
+    # As a kubelet does while the module waits.
+    cluster.renew_lease("a", seconds_ago=-20)
     assert run("cluster_wait", **options(cluster, "nodes_current"))["reached"]
 
 

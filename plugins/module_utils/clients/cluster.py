@@ -98,6 +98,7 @@ class ClusterClient:
         self._pool.connection_pool_kw["ssl_context"] = self._tls
         watch(self._pool)
         self._ahead = timedelta(0)
+        self.first_answer: datetime | None = None
         self._last_answer = ""
 
     def add_origin(self, error: AnyError) -> AnyError:
@@ -422,6 +423,7 @@ class ClusterClient:
         try:
             now = parsedate_to_datetime(response.headers.get("Date", ""))
             self._ahead = now - datetime.now(UTC)
+            self.first_answer = self.first_answer or now
         except (TypeError, ValueError):
             # No such header, or not a date: the local clock is used.
             return

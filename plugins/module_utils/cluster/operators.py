@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ClusterUnreachableError, CollectionError
@@ -43,9 +43,6 @@ _LINE, _FIELD = 400, 2000
 
 REPORTS_ETCD_MEMBER = (4, 16)
 """The first release whose etcd operator reports the removal of the bootstrap machine's member, and whose installer waits for it."""
-
-LEASE_DURATION = timedelta(seconds=40)
-"""How long a kubelet's Lease is valid (leaseDurationSeconds of the kubelet, which renews it every ten seconds)."""
 
 
 def since_text(moment: datetime | None) -> str:
@@ -88,7 +85,9 @@ class View:
     skipped_nodes: Collection[str] = ()
     """Nodes that are not waited for any longer, since enough others are Ready."""
     heard_at: Mapping[str, datetime] = field(default_factory=dict)
-    """When each Node's kubelet renewed its Lease last."""
+    """When each Node's kubelet renewed its Lease last, which it does every ten seconds."""
+    since: datetime | None = None
+    """The cluster's time of the first answer to this module."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """MachineConfigPools by name."""
     desired_pools: Mapping[str, int] = field(default_factory=dict)
@@ -238,11 +237,11 @@ def nodes_ready(view: View) -> list[str]:
 
 
 def nodes_current(view: View) -> list[str]:
-    """Return the Nodes that are Ready only by a report from before their cluster was off: it has not noticed yet who did not come back."""
+    """Return the Nodes that are Ready only by a report from before this module's start, so perhaps from before their machine was off."""
     texts = []
     for name, node in sorted(view.nodes.items()):
         heard_at = view.heard_at.get(name)
-        if node.ready and (heard_at is None or view.now - heard_at > LEASE_DURATION):
+        if node.ready and (heard_at is None or view.since is None or heard_at < view.since):
             texts.append(f"node {printable(name)} is Ready by an old report: its kubelet has not reported{since_text(heard_at)}")
     return texts if view.nodes else ["no node is registered"]
 
@@ -422,7 +421,7 @@ def check_condition(
             view = replace(view, nodes=nodes, asking=pending_client_requests(item for items, _version in pages for item in items))
             result["ready_nodes"] = sorted(name for name, node in nodes.items() if node.ready)
         if condition == "nodes_current":
-            view = replace(view, now=client.now(), heard_at=_heard(client.objects(NODE_LEASES)))
+            view = replace(view, since=client.first_answer, heard_at=_heard(client.objects(NODE_LEASES)))
         if condition == "objects_ready" and objects:
             view = replace(view, pending_objects=objects.poll(client.get, gives_up=params["wait"] and not client.read_only))
         if params.get("pod_details"):

@@ -78,18 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         help=HELP,
     )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
-    build = commands.add_parser(
+    commands.add_parser(
         "build",
         help="build etcd and Kubernetes for the sandbox, once",
         description="Build the real programs of a cluster and say where they are; serve does it too.",
     )
-    for command in (serve, build):
-        command.add_argument(
-            "--kubelets",
-            choices=("pretended", "real"),
-            help="pretended: simulated, for hundreds of nodes; real: Kubernetes' own, without containers, some 90 MB each "
-            "(default: those of the last start, else pretended)",
-        )
     commands.add_parser("demo", help="watch a cluster's life: install, scale, destroy", add_help=False)
     return parser
 
@@ -97,14 +90,12 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
-    from sandbox.openshift import BinariesError, ensure_binaries, ensure_kubelet  # noqa: PLC0415
+    from sandbox.openshift import BinariesError, ensure_binaries  # noqa: PLC0415
     from sandbox.serve import Options, enter_for, parse_listen, serve  # noqa: PLC0415
 
     try:
         if chosen.command == "build":
             print(ensure_binaries().etcd.parent)
-            if chosen.kubelets == "real":
-                ensure_kubelet()
             return 0
         if chosen.machines.in_namespace:
             enter_for("sandbox", arguments, chosen.machines)
@@ -116,7 +107,6 @@ def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
                 port,
                 chosen.speed,
                 chosen.seed,
-                chosen.kubelets,
                 chosen.vendor_names,
                 chosen.until_eof,
                 chosen.outside,

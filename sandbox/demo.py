@@ -67,9 +67,7 @@ def duration(seconds: float) -> str:
 class Demo:
     """The whole of it. ``run`` returns when everything is shown and cleaned up; errors and Ctrl-C pass through, also cleaned up."""
 
-    def __init__(  # noqa: PLR0913 - options of the command
-        self, console: Console, *, speed: float, verbose: bool, log: Path, kubelets: str | None = None, machines: str = "simulated"
-    ) -> None:
+    def __init__(self, console: Console, *, speed: float, verbose: bool, log: Path, machines: str = "simulated") -> None:
         self.console = console
         self.verbose = verbose
         self.machines = MachineKinds.parse(machines)
@@ -82,7 +80,6 @@ class Demo:
             self.folder / "state",
             log=log.with_suffix(".sandbox.log"),
             speed=speed,
-            kubelets=kubelets,
             machines=machines,
             started=self._building,
         )
@@ -476,7 +473,6 @@ def _machines(text: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sandbox demo", description="A cluster's life in a few minutes, in the sandbox.")
     parser.add_argument("--speed", type=float, default=120.0, help="simulated seconds per second in the machines (default %(default)g)")
-    parser.add_argument("--kubelets", choices=("pretended", "real"), help="as of serve (default pretended)")
     parser.add_argument(
         "--machines",
         type=_machines,
@@ -507,7 +503,7 @@ def main(arguments: list[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log, kubelets=chosen.kubelets, machines=chosen.machines).run()
+        Demo(console, speed=chosen.speed, verbose=chosen.verbose, log=chosen.log, machines=chosen.machines).run()
     except KeyboardInterrupt:
         console.print("\nInterrupted. Everything the demo started is stopped and removed.")
         return 130

@@ -65,15 +65,11 @@ from sandbox.openshift import (
     Binaries,
     BinariesError,
     Clusters,
-    NamespacesError,
     OneControlPlaneCluster,
-    RealKubelets,
     StaticPodCluster,
     ensure_binaries,
-    ensure_kubelet,
     passing_time,
     registry,
-    require_namespaces,
     system_factory,
     upgrade,
 )
@@ -101,9 +97,6 @@ and below those of published boot files. Each sandbox chooses from a part of its
 SECOND_LISTENERS = ("boot", "metadata", "dns", "tls", "outside", "mirror-registry", "proxy", "sos")
 
 
-Kubelets = Literal["pretended", "real"]
-
-
 @dataclass(frozen=True)
 class Options:
     """The command line's options. ``None``: the value of the last start, else the default. Port 0: any free port.
@@ -117,7 +110,6 @@ class Options:
     port: int | None
     speed: float
     seed: int | None
-    kubelets: Kubelets | None = None
     vendor_names: bool = False
     until_eof: bool = False
     outside: Literal["open", "closed"] | None = None
@@ -153,7 +145,7 @@ def serve(options: Options) -> int:
         if options.machines.firmware:
             qemu.use_catalogue()
         identity = Identity(options)
-        programs = _programs(identity.kubelets, options.machines)
+        programs = _programs(options.machines)
         identity.save()
         try:
             return asyncio.run(_run(options, identity, programs))
@@ -162,7 +154,7 @@ def serve(options: Options) -> int:
 
 
 class Identity:
-    """What a sandbox keeps over restarts: address, ports, machines' network, DNS key, seed, the kinds of its machines and kubelets."""
+    """What a sandbox keeps over restarts: address, ports, machines' network, DNS key, seed, the kind of its machines."""
 
     def __init__(self, options: Options) -> None:
         """Raises :class:`StartError`."""
@@ -182,11 +174,6 @@ class Identity:
         self.address: str = options.address or kept.get("address") or DEFAULT_ADDRESS
         if options.machines.in_namespace:
             self.address = namespace.ADDRESS
-        self.kubelets: Kubelets = kept.get("kubelets") or options.kubelets or "pretended"
-        if options.kubelets not in (None, self.kubelets):
-            raise StartError(
-                f"--kubelets {options.kubelets}: the machines in {state} have {self.kubelets} ones; begin anew with another --state"
-            )
         self.vendor_names: bool = kept.get("vendor_names", False) or options.vendor_names
         # Tokens are computed from it, so it is random, unless the user sets it to get the same tokens each time.
         self.seed: int = next(value for value in (options.seed, kept.get("seed"), secrets.randbits(128)) if value is not None)
@@ -260,7 +247,6 @@ class Identity:
             "machine_network": self.machine_network,
             "dns_secret": self.dns_secret,
             "seed": self.seed,
-            "kubelets": self.kubelets,
             "machines": self._machines,
             "vendor_names": self.vendor_names,
         }
@@ -270,13 +256,9 @@ class Identity:
 
 @dataclass(frozen=True)
 class Programs:
-    """The real programs that clusters run. ``kubelet`` None: kubelets are simulated. ``qemu`` None: there are no servers.
-
-    ``containers`` None: no machine is a container.
-    """
+    """The real programs that clusters run. ``qemu`` None: there are no servers. ``containers`` None: no machine is a container."""
 
     control_plane: Binaries
-    kubelet: Path | None = None
     qemu: qemu.Programs | None = None
     containers: containers.Programs | None = None
 
@@ -312,14 +294,12 @@ class Sandbox(Runnable):
             make=StaticPodCluster if kinds.has_container("master") else OneControlPlaneCluster,
         )
         self._ends("clusters", clusters.close)
-        program = self._programs.kubelet
         # Of its own: machines trust it as they trust public CAs, while the CA of the data centre has to be in their config.
         public = await asyncio.to_thread(CertificateAuthority, state / "tls" / "public", "Sandbox public CA")
         self._public_ca_file = public.certificate_file.resolve()
         outside = Outside(
             (identity.address, identity.ports["outside"]), self._public_ca_file.read_bytes(), lambda: self._setting("outside", "open")
         )
-        factory = system_factory(clusters) if program is None else system_factory(clusters, RealKubelets(program, clusters))
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls", "Sandbox Metal API")
         announcements = Announcements()
         simulated = SimulatedMachines(
@@ -328,7 +308,7 @@ class Sandbox(Runnable):
             identity.url("boot"),
             identity.url("metadata"),
             (names.address, names.port),
-            factory,
+            system_factory(clusters),
             public_ca=self._public_ca_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
             outside=outside,
@@ -561,22 +541,14 @@ def enter_for(module: str, arguments: list[str], machines: MachineKinds) -> None
     namespace.enter(module, arguments, as_root=machines.containers is not None)
 
 
-def _programs(kubelets: Kubelets, machines: MachineKinds) -> Programs:
+def _programs(machines: MachineKinds) -> Programs:
     try:
-        if kubelets == "real":
-            require_namespaces()
         console = Console(stderr=True)
         return Programs(
             ensure_binaries(console),
-            ensure_kubelet(console) if kubelets == "real" else None,
             qemu.ensure_programs(console) if machines.firmware else None,
             containers.ensure_programs(console) if machines.containers is not None else None,
         )
-    except NamespacesError as error:
-        raise StartError(
-            f"--kubelets real: a kubelet needs user and mount namespaces of its own, and this computer refuses them ({error}); "
-            "--kubelets pretended, the default, needs none"
-        ) from None
     except BinariesError as error:
         raise StartError(str(error)) from None
 

@@ -76,7 +76,7 @@ PARTS: Final[dict[str, Part]] = {
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
     "containers": Part("nodes and load balancers with a real userland, as containers", commands=(("-m", "tests.containers"),)),
     "kernels": Part("networks and disks of nodes with a kernel of their own", commands=(("-m", "tests.kernels"),)),
-    "server": Part("the Metal API server with Ironic, and real kubelets", ("tests/metal_api", *e2e("real_kubelets"))),
+    "server": Part("the Metal API server with Ironic", ("tests/metal_api",)),
     **{
         f"chaos-{part}": Part(
             "runs that end at any moment under faults",

@@ -10,51 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-import httpx
-
 from metal_api.core.machines import Hardware
 from sandbox.clock import Clock
+from sandbox.machines.network import BoundHTTP
 from sandbox.metal.attachment import Attachment
-
-
-class MachineHTTP(Protocol):
-    """A machine's HTTP client: with its own source address, and the sandbox's DNS server as the only resolver."""
-
-    async def request(  # noqa: PLR0913 - the parts of an HTTP request, all but two by keyword
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        content: bytes | None = None,
-        ca_pem: bytes | None = None,
-        cert: tuple[Path, Path] | None = None,
-        timeout: float = 10.0,  # noqa: ASYNC109 - for each phase, not for the whole
-    ) -> httpx.Response:
-        """One request, without following redirects.
-
-        ``ca_pem``: trust these certificates; without it, the system's. ``cert``: client certificate and key files.
-        ``timeout``: real seconds for each of connect, write and read. Host and SNI are those of ``url``, all addresses of its name
-        are tried in turn. Raises ``httpx.TransportError`` (names that do not resolve are an ``httpx.ConnectError``).
-        """
-
-    async def fetch(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str],
-        anchors: bytes = b"",
-        proxy: str = "",
-        timeout: float = 10.0,  # noqa: ASYNC109 - as above
-    ) -> httpx.Response:
-        """GET with public CAs and ``anchors`` (PEM), also to the outside (`sandbox.machines.outside`), by choice through a proxy.
-
-        Raises ``httpx.TransportError``.
-        """
 
 
 class Userland(Protocol):
@@ -82,11 +45,7 @@ class Machine(Protocol):
         """Persistent for the life of the installed disk; survives ``kill -9`` of the sandbox, gone at remove."""
 
     @property
-    def http(self) -> MachineHTTP: ...
-
-    @property
-    def name_server(self) -> tuple[str, int]:
-        """Address and port of the only name server, for programs that ask by themselves."""
+    def http(self) -> BoundHTTP: ...
 
     async def announce(self, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:
         """Announce an elastic address by BGP while the machine is healthy, until cancelled (`sandbox.machines.elastic`)."""

@@ -10,31 +10,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import httpx
 
-from metal_api.core.machines import Hardware
-from sandbox.machines import MachineHTTP
-from sandbox.machines.announcements import Announcements
+if TYPE_CHECKING:
+    from sandbox.machines.host import Host
 
 HOLD_TIME = 9.0
 """Real seconds after which routers withdraw the routes of a machine that is gone, as the checks of HAProxy are in real seconds."""
 _CHECK_INTERVAL = 1.0
-
-
-class Host(Protocol):
-    """What is needed of a machine."""
-
-    announcements: Announcements
-
-    @property
-    def hardware(self) -> Hardware: ...
-
-    @property
-    def http(self) -> MachineHTTP: ...
-
-    def console(self, line: str) -> None: ...
 
 
 async def announce(host: Host, address: str, metadata_url: str, is_healthy: Callable[[], Awaitable[bool]]) -> None:

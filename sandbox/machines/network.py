@@ -134,7 +134,7 @@ class NameService:
 
 
 class BoundHTTP:
-    """The :class:`sandbox.machines.MachineHTTP` of a machine at ``address`` with resolver ``names``.
+    """HTTP client of a machine: from its own ``address``, with ``names`` as the only resolver.
 
     Private addresses are reached from ``private_address`` alone, once the machine has configured one.
     ``turns`` is shared by machines of one computer: time-outs begin with a machine's turn. Requests fail while ``is_connected`` returns
@@ -174,7 +174,7 @@ class BoundHTTP:
         verify: bool = True,
         at_most: int | None = None,
     ) -> httpx.Response:
-        """One request, without following redirects.
+        """One request, without following redirects. Host and SNI are those of ``url``, all addresses of its name are tried in turn.
 
         ``ca_pem``: PEM certificates to trust, alone; without it the system's. ``cert``: client certificate and key.
         ``timeout``: real seconds for each of connect, write and read. ``verify=False`` leaves the server's certificate

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries, ensure_kubelet
 from sandbox.openshift.cluster import Cluster, Clusters, OneControlPlaneCluster
-from sandbox.openshift.real_kubelet import NamespacesError, RealKubelets, require_namespaces
 from sandbox.openshift.static_pod_cluster import StaticPodCluster
 from sandbox.openshift.systems import system_factory
 
@@ -16,12 +15,9 @@ __all__ = [
     "BinariesError",
     "Cluster",
     "Clusters",
-    "NamespacesError",
     "OneControlPlaneCluster",
-    "RealKubelets",
     "StaticPodCluster",
     "ensure_binaries",
     "ensure_kubelet",
-    "require_namespaces",
     "system_factory",
 ]

@@ -1,9 +1,9 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machine config daemon of a node with a real kubelet: it is a pod, and no pod runs here, so this does its work.
+"""The machine config daemon of a node whose system runs: it is a pod, of those that are in memory, so this does its work.
 
-A machine whose system runs gets the files and units of its pool's config, and reboots. Kernel arguments are those of the computer.
+The machine gets the files and units of its pool's config, and reboots. Kernel arguments are those of the computer.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
-from sandbox.machines import Machine
+from sandbox.machines import Machine, Userland
 from sandbox.machines.host import Rebooting
 from sandbox.openshift import pki
 from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import files_of, links_of, units_of
 from sandbox.openshift.cluster import Cluster, Clusters
 from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.kubelet import CONFIG_DAEMON, KubeletConfig, OnReady
+from sandbox.openshift.kubelet import CONFIG_DAEMON, KubeletConfig
 from sandbox.openshift.machine_config_server import NotServedError
 from sandbox.openshift.resources import APPLIES_CONFIGS, MACHINE_CONFIG_ANNOTATION, annotations_of, is_ready
 
@@ -42,41 +42,30 @@ _FAILURES: Final = (APIError, ControlPlaneError, NotServedError, httpx.HTTPError
 
 
 class ConfigDaemon:
-    """``on_ready`` is awaited once when the Node is Ready for the first time in this boot, ``prepare`` for each Node that is read."""
+    """``ready``: set when the Node is Ready for the first time in this boot."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        config: KubeletConfig,
-        clusters: Clusters,
-        on_ready: OnReady | None = None,
-        prepare: Callable[[ClusterAPI, Object], Awaitable[None]] | None = None,
-    ) -> None:
+    def __init__(self, machine: Machine, userland: Userland, config: KubeletConfig, clusters: Clusters, ready: asyncio.Event) -> None:
         self._machine = machine
+        self._userland = userland
         self._config = config
         self._clusters = clusters
-        self._on_ready = on_ready
-        self._prepare = prepare
+        self._ready = ready
         self._node = machine.hardware.hostname.lower()
 
     async def run(self) -> None:
         """Give the Node what it does not get from the kubelet, whenever it lacks it: also when it was deleted and is back."""
         reported = ""
-        ready = settled = False
+        settled = False
         while True:
             try:
                 node = await self._api().get(f"{NODES}/{self._node}")
-                if node is not None and self._prepare is not None:
-                    await self._prepare(self._api(), node)
                 if node is not None:
                     await self._annotate(node, done=False)
-                if node is not None and is_ready(node) and not ready:
-                    ready = True
+                if node is not None and is_ready(node) and not self._ready.is_set():
+                    self._ready.set()
                     self._machine.console("kubelet: node is ready")
-                    if self._on_ready is not None:
-                        await self._on_ready()
                     await self._machine.clock.sleep(CONFIG_DAEMON)
-                if node is not None and ready:
+                if node is not None and self._ready.is_set():
                     settled = await self._annotate(node, done=True)
                     await self._follow(node)
                 reported = ""
@@ -100,15 +89,15 @@ class ConfigDaemon:
     async def _follow(self, node: Object) -> None:
         """Cordon a Node, write the config that it should have to the disk and reboot; in the next boot report it and uncordon the Node."""
         current, desired, state = (MACHINE_CONFIG_ANNOTATION + name for name in ("currentConfig", "desiredConfig", "state"))
-        rendered, userland = annotations_of(node).get(desired), self._machine.userland
-        if userland is None or rendered is None or annotations_of(node).get(current) == rendered:
+        rendered, root = annotations_of(node).get(desired), self._userland.root
+        if rendered is None or annotations_of(node).get(current) == rendered:
             return
-        kept = userland.root / _APPLIED
-        before = json.loads((kept if kept.exists() else userland.root / _SERVED).read_bytes())
+        kept = root / _APPLIED
+        before = json.loads((kept if kept.exists() else root / _SERVED).read_bytes())
         if before["metadata"]["name"] != rendered:
             await self._api().patch(f"{NODES}/{self._node}", {"spec": {"unschedulable": True}})
             _name, config = await self._cluster().rendered(rendered.removeprefix("rendered-").rpartition("-")[0])
-            write(userland.root, before["spec"]["config"], config)
+            write(root, before["spec"]["config"], config)
             pki.write_file(kept, json.dumps({"metadata": {"name": rendered}, "spec": {"config": config}}).encode())
             self._machine.console(f"machine-config-daemon: rebooting into {rendered}")
             raise Rebooting("by the machine config daemon")
@@ -117,8 +106,8 @@ class ConfigDaemon:
 
     async def _annotate(self, node: Object, *, done: bool) -> bool:
         """Set the first annotations of the machine config daemon that are missing; ``done`` for the one it sets last. True if none is."""
-        own = {APPLIES_CONFIGS: "true"} if self._machine.userland is not None else {}
-        desired = own | {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
+        desired = {key: value for key, value in self._config.annotations.items() if done or not key.endswith("/state")}
+        desired[APPLIES_CONFIGS] = "true"
         missing = {key: value for key, value in desired.items() if key not in annotations_of(node)}
         if missing:
             await self._api().patch(f"{NODES}/{self._node}", {"metadata": {"annotations": missing}})

@@ -40,7 +40,7 @@ from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
 from sandbox.openshift.control_plane_keys import KUBELETS_CLIENT
 from sandbox.openshift.etcdctl import Completed
-from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
@@ -80,8 +80,6 @@ _FAILURES: Final = (APIError, httpx.HTTPError, OSError)
 
 _T = TypeVar("_T")
 
-OnReady = Callable[[], Awaitable[None]]
-
 
 class _DeniedError(Exception):
     """The request was denied or has failed."""
@@ -113,8 +111,8 @@ class KubeletConfig:
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, str], ...]
     annotations: Mapping[str, str]
-    files: Mapping[str, bytes]
-    """kubeconfig, kubelet.conf and kubelet-ca.crt as they are on the machine, by path."""
+    client_ca: bytes
+    """kubelet-ca.crt as it is on the machine: the CAs of clients that the kubelet accepts."""
     first: Flags
     """Flags that a unit before the kubelet appends to its command until the machine has joined."""
     network: NodeNetwork | None = None
@@ -138,7 +136,7 @@ class KubeletConfig:
                 labels=_labels(_flag(flags, "node-labels")),
                 taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
                 annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
-                files={path: files[path] for path in (KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_CA_FILE)},
+                client_ca=files[KUBELET_CA_FILE],
                 first=first,
             )
         except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:
@@ -205,13 +203,6 @@ def _taint(text: str) -> dict[str, str]:
     return {"key": key, "effect": effect, **({"value": value} if value else {})}
 
 
-class RunsKubelet(Protocol):
-    """A kubelet of either kind."""
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-
-
 @dataclass(frozen=True)
 class Container:
     """A container of a pod."""
@@ -227,28 +218,17 @@ class Execute(Protocol):
     def __call__(self, target: Container, command: Sequence[str]) -> Completed: ...
 
 
-class MakeKubelet(Protocol):
-    """Makes the kubelet of a machine; ``on_ready`` is awaited once when its node is Ready for the first time in this boot.
-
-    ``execute`` runs commands in the machine's containers; without it there are none.
-    """
-
-    def __call__(
-        self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None
-    ) -> RunsKubelet: ...
-
-
 class Kubelet:
-    """The kubelet of ``machine``; ``on_ready`` is awaited once when the node is Ready for the first time in this boot.
+    """The kubelet of ``machine``. ``ready``: set when the node is Ready for the first time in this boot.
 
-    ``execute``: see :class:`MakeKubelet`.
+    ``execute`` runs commands in the machine's containers.
     """
 
-    def __init__(self, machine: Machine, config: KubeletConfig, on_ready: OnReady | None = None, execute: Execute | None = None) -> None:
+    def __init__(self, machine: Machine, config: KubeletConfig, ready: asyncio.Event, execute: Execute) -> None:
         self._application = application(execute)
         self._machine = machine
         self._config = config
-        self._on_ready = on_ready
+        self._ready = ready
         self._folder = machine.directory / "kubelet"
         self._client_base = self._folder / "kubelet-client-current"
         self._serving_base = self._folder / "kubelet-server-current"
@@ -424,8 +404,7 @@ class Kubelet:
         self._ready_since = _timestamp()
         await self._persist("post node status", self._patch_status)
         self._say("kubelet: node is ready")
-        if self._on_ready is not None:
-            await self._on_ready()
+        self._ready.set()
         await self._machine.clock.sleep(CONFIG_DAEMON)
         state = {key: value for key, value in self._config.annotations.items() if key.endswith("/state")}
         await self._persist("annotate node", lambda: self._call("PATCH", f"{NODES}/{self.node}", {"metadata": {"annotations": state}}))
@@ -512,7 +491,7 @@ class Kubelet:
         pair = KeyPair.read(self._serving_base)
         if pair is None:
             raise FileNotFoundError("the serving certificate is gone from the disk")
-        context = server_context(pair, self._config.files[KUBELET_CA_FILE])
+        context = server_context(pair, self._config.client_ca)
         if self._listener is not None:
             await self._listener.close()
         listener = Listener(self._application, websockets=True)
@@ -571,7 +550,7 @@ async def _healthz(request: Request) -> PlainTextResponse:
     return PlainTextResponse("ok")
 
 
-def application(execute: Execute | None) -> Starlette:
+def application(execute: Execute) -> Starlette:
     """Return the endpoints of a kubelet: ``/healthz``, and ``/exec`` for the API server."""
 
     async def exec_(websocket: WebSocket) -> None:
@@ -588,7 +567,7 @@ def application(execute: Execute | None) -> Starlette:
             return
         target = Container(**{name: websocket.path_params[name] for name in ("namespace", "pod", "container")})
         try:
-            done = (execute or _no_container)(target, websocket.query_params.getlist("command"))
+            done = execute(target, websocket.query_params.getlist("command"))
         except LookupError as error:
             await websocket.send_denial_response(PlainTextResponse(str(error.args[0]), status_code=404))
             return
@@ -608,10 +587,6 @@ def application(execute: Execute | None) -> Starlette:
             WebSocketRoute("/exec/{namespace}/{pod}/{container}", exec_),
         ]
     )
-
-
-def _no_container(target: Container, command: Sequence[str]) -> Completed:
-    raise LookupError(f"container not found ({target.container!r}): {command[:1]} cannot be run, no container runs on this machine")
 
 
 def _exec_status(code: int) -> Object:

@@ -24,9 +24,8 @@ from sandbox.control import Call, ControlError, Endpoint, Field, Values
 from sandbox.openshift import pki
 from sandbox.openshift.cluster import REQUESTS_OUTLIVED, Cluster, Clusters
 
-# Below a machine's folder: of pretended kubelets, and of real ones (certificate and key in one file, named after its time).
-_OF_REAL: Final = "var/lib/kubelet/pki/kubelet-*-[0-9]*.pem"
-_CERTIFICATES: Final = ("system/kubelet/kubelet-*-current.crt", f"system/{_OF_REAL}", f"system/container/upper/{_OF_REAL}")
+# Below a machine's folder: of simulated kubelets, and of those of containers (certificate and key in one file, named after its time).
+_CERTIFICATES: Final = ("system/kubelet/kubelet-*-current.crt", "system/container/upper/var/lib/kubelet/pki/kubelet-*-[0-9]*.pem")
 _CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n?", re.DOTALL)
 
 

@@ -22,9 +22,10 @@ from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resource
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters, OneControlPlaneCluster
+from sandbox.openshift.config_daemon import ConfigDaemon
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.forward import Forward
-from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig, MakeKubelet
+from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig
 from sandbox.openshift.machine_config_server import KUBECONFIG
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from sandbox.openshift.pki import KeyPair
@@ -33,7 +34,6 @@ from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Routers, serve_routes
 from sandbox.openshift.static_pods import API_PORT
 from sandbox.openshift.tls import server_context
-from sandbox.openshift.userland import UserlandNode
 
 _logger = logging.getLogger(__name__)
 
@@ -68,11 +68,8 @@ _BOOTKUBE_IMAGES: Final = (
 """Components whose images bootkube.sh and its static pods run."""
 
 
-def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> SystemFactory:
-    """Return the factory of systems for the clusters' machines, which decides by the machine's config.
-
-    ``kubelet``: factory of the nodes' kubelets, simulated ones by default.
-    """
+def system_factory(clusters: Clusters) -> SystemFactory:
+    """Return the factory of systems for the clusters' machines, which decides by the machine's config."""
 
     def make(machine: Machine, config: dict[str, Any]) -> System:
         try:
@@ -86,7 +83,6 @@ def system_factory(clusters: Clusters, kubelet: MakeKubelet = Kubelet) -> System
                     machine,
                     clusters,
                     KubeletConfig.read(config),
-                    kubelet,
                     files,
                     script=NetworkScript.of(config),
                     firewall=_firewall_settings(config, files),
@@ -216,7 +212,6 @@ class NodeSystem:
         machine: Machine,
         clusters: Clusters,
         config: KubeletConfig,
-        kubelet: MakeKubelet,
         files: Mapping[str, bytes],
         *,
         script: NetworkScript | None = None,
@@ -231,7 +226,6 @@ class NodeSystem:
         self._files = files
         self._clusters = clusters
         self._config = config
-        self._kubelet = kubelet if machine.userland is None else partial(UserlandNode, clusters=clusters)
         self._pivoted = machine.directory / "machine-config-daemon-firstboot.done"
         self._static_pods = machine.directory / "static-pods.done"
 
@@ -258,20 +252,16 @@ class NodeSystem:
         machine.console("Starting kubelet.service")
 
     async def _services(self) -> None:
-        machine = self._machine
-        if not self._config.is_control_plane:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._kubelet(machine, self._config).run())
-                group.create_task(serve_routes(machine, self._routers))
-            return
-        ready = asyncio.Event()
-
-        async def on_ready() -> None:
-            ready.set()
-
+        machine, ready = self._machine, asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._kubelet(machine, self._config, on_ready, self._execute).run())
-            group.create_task(self._control_plane(ready))
+            if machine.userland is None:
+                group.create_task(Kubelet(machine, self._config, ready, self._execute).run())
+            else:
+                # The kubelet is one of its units.
+                group.create_task(machine.userland.run())
+                group.create_task(ConfigDaemon(machine, machine.userland, self._config, self._clusters, ready).run())
+            if self._config.is_control_plane:
+                group.create_task(self._control_plane(ready))
             group.create_task(serve_routes(machine, self._routers))
 
     def _routers(self) -> Routers | None:

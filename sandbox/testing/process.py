@@ -57,7 +57,6 @@ class RunningSandbox:
         log: Path,
         speed: float = 60.0,
         seed: int | None = None,
-        kubelets: str | None = None,
         vendor_names: bool = False,
         listen: str = "127.0.0.1:0",
         machines: str = "simulated",
@@ -68,7 +67,6 @@ class RunningSandbox:
         self.environment: dict[str, str] = {}
         self._speed = speed
         self._seed = seed
-        self._kubelets = kubelets
         self._vendor_names = vendor_names
         self._machines = machines
         self._started = started
@@ -100,8 +98,6 @@ class RunningSandbox:
         command += ["--speed", f"{self._speed:g}", "--until-eof", "--machines", self._machines]
         if self._seed is not None:
             command += ["--seed", str(self._seed)]
-        if self._kubelets is not None:
-            command += ["--kubelets", self._kubelets]
         if self._vendor_names:
             command.append("--vendor-names")
         process = subprocess.Popen(

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from sandbox.containers.tree import PROGRAMS
 from sandbox.demo import processes_of
+from sandbox.testing.observer import REQUESTS
 from tests.containers.machines import (
     KUBELET,
     MACHINE_CONFIGS,
@@ -30,7 +33,7 @@ from tests.containers.machines import (
     scan_from,
     user_of_containers,
 )
-from tests.e2e.harness import NAME, User, until
+from tests.e2e.harness import NAME, Moment, User, until
 from tests.e2e.test_failure_bundle import bundles, refused, unpacked
 from tests.unit.test_programs_on_machines import UNITS
 
@@ -253,13 +256,41 @@ def test_scale_up_and_down(user: User) -> None:
         assert "Started kubelet.service" in entries[f"journals/{name}.{NAME}.log"]
         assert "Ignition finished successfully" in entries[f"consoles/{name}.{NAME}.log"]
 
-    user.play("scale.yml").ended_well()
+    # Nobody answers the first request, and a kubelet that is started again has forgotten its key.
+    user.play("scale.yml", kill=Moment("csr_approval"))
+    (first,) = until(lambda: pending(user, "worker-2"), what="worker-2 asks")
+    user.switch("reboot", "worker-2")
+    second = until(lambda: pending(user, "worker-2")[1:], what="worker-2 asks again")[0]
+    assert key_of(first) != key_of(second)
+    run = user.play("scale.yml").ended_well()
     assert user.nodes()[-1] == "worker-2"
+    assert pending(user, "worker-2") == [first], "nobody has its key any more"
+    # A rogue CSR would be the same, so the alarm is printed.
+    alarm = run.output.partition("ALARM ")[2]
+    assert [request["metadata"]["name"] in alarm for request in (first, second)] == [True, True]
     assert Machine(user, "worker-2").inside("/usr/bin/systemctl", "--failed", "--plain", "--no-legend").stdout == ""
     user.edit_workers(1)
     user.play("scale.yml").ended_well()
     assert user.nodes()[-1] == "worker-1"
     user.play("scale.yml").changed_nothing()
+
+
+def pending(user: User, name: str) -> list[dict[str, Any]]:
+    """The CSRs of a node that are not decided, oldest first."""
+    requests = [
+        request
+        for request in user.kube(REQUESTS)["items"]
+        if not request.get("status", {}).get("conditions") and f"CN=system:node:{name}.{NAME}," in csr_of(request).subject.rfc4514_string()
+    ]
+    return sorted(requests, key=lambda request: int(request["metadata"]["resourceVersion"]))
+
+
+def csr_of(request: dict[str, Any]) -> x509.CertificateSigningRequest:
+    return x509.load_pem_x509_csr(b64decode(request["spec"]["request"]))
+
+
+def key_of(request: dict[str, Any]) -> bytes:
+    return csr_of(request).public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 def test_destroy_leaves_nothing(user: User) -> None:

@@ -30,8 +30,7 @@ import (
 // remembered, by Kubernetes' fake runtime.
 const machineImage = "localhost/machine"
 
-// programs are the folders of programs that this image has beside those of the machine. Without them, where the kubelet runs on the
-// computer itself, its containers are only remembered too.
+// programs are the folders of programs that this image has beside those of the machine.
 var programs = os.Getenv("SANDBOX_PROGRAMS")
 
 type processes struct {
@@ -110,7 +109,7 @@ func (r *processes) CreateContainer(ctx context.Context, request *runtimeapi.Cre
 	// The kubelet deletes all files of its working directory with a container that has no log.
 	r.RuntimeService.Containers[made.ContainerId].LogPath = log
 	r.RuntimeService.Unlock()
-	if programs != "" && request.Config.GetImage().GetUserSpecifiedImage() == machineImage {
+	if request.Config.GetImage().GetUserSpecifiedImage() == machineImage {
 		r.lock.Lock()
 		r.known[made.ContainerId] = &process{config: request.Config, log: log, ended: make(chan struct{})}
 		r.lock.Unlock()

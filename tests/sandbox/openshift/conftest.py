@@ -27,7 +27,6 @@ from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.manifests.
 from metal_api.core.machines import Drive, Hardware
 from metal_api.listener import open_socket
 from sandbox.clock import Clock
-from sandbox.dns import DynamicZone, Server
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment
@@ -36,7 +35,6 @@ from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
 from sandbox.openshift.installer import cli
-from sandbox.openshift.kubelet import Kubelet, MakeKubelet
 from sandbox.openshift.resources import ETCD, condition_of
 from tests.eventually import eventually
 from tests.registries import Registries
@@ -63,9 +61,6 @@ FIREWALL = {
 
 class PretendedMachine:
     """What `sandbox.machines.Machine` asks for, with the real network card and names from a table."""
-
-    name_server = ("127.0.0.1", 9)
-    """Nobody answers there, until a test starts one (:meth:`Lab.serve_names`)."""
 
     def __init__(
         self, hardware: Hardware, clock: Clock, directory: Path, names: Mapping[str, list[str]], outside: Outside | None = None
@@ -142,9 +137,6 @@ class Lab:
         self.machines: dict[str, PretendedMachine] = {}
         self.refusals: list[int] = []
         self.outside: Outside | None = None
-        self.kubelets: dict[str, MakeKubelet] = {}
-        """What makes the kubelets of machines that have no pretended one, by the machines' names."""
-        self._name_server: Server | None = None
         # A network of its own, so that test runs side by side do not meet.
         self._network = f"127.{secrets.choice(range(66, 121))}.{secrets.choice(range(256))}"
 
@@ -198,8 +190,7 @@ class Lab:
         else:
             config = await self._fetch(machine, pool)
             kept.write_text(json.dumps(config))
-        kubelet = self.kubelets.get(machine.hardware.hostname.partition(".")[0], Kubelet)
-        await system_factory(self.clusters, kubelet)(machine, config).run()
+        await system_factory(self.clusters)(machine, config).run()
 
     async def _fetch(self, machine: PretendedMachine, pool: str) -> dict[str, Any]:
         """Ask like Ignition: connection errors and 5xx again and again."""
@@ -218,23 +209,9 @@ class Lab:
     async def node(self, name: str) -> Object | None:
         return await self.cluster.api.get(f"{NODES}/{name}.{DOMAIN}")
 
-    async def serve_names(self) -> None:
-        """Answer for the names as they are now, for programs that ask by themselves."""
-        zone = self.state / "zone"
-        zone.write_text(
-            "$ORIGIN metal.test.\n@ 60 IN SOA ns hostmaster 1 60 30 604800 5\n@ 60 IN NS ns\nns 60 IN A 127.0.0.1\n"
-            + "".join(f"{name}. 60 IN A {address}\n" for name, addresses in self.names.items() for address in addresses)
-        )
-        self._name_server = Server(DynamicZone("metal.test", zone, {}))
-        await self._name_server.start()
-        for machine in self.machines.values():
-            machine.name_server = (self._name_server.address, self._name_server.port)
-
     async def close(self) -> None:
         for name in list(self.running):
             await self.power_off(name)
-        if self._name_server is not None:
-            await self._name_server.stop()
         await self.clusters.close()
         for machine in self.machines.values():
             await machine.http.close()

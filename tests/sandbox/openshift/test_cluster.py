@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from sandbox.openshift import pki
 from sandbox.openshift.api import CSRS, NODES, Object
+from sandbox.openshift.passing_time import ClusterRunsError, pass_days
 from sandbox.openshift.resources import (
     BOOTSTRAP_STATUS,
     CLUSTER_OPERATORS,
@@ -351,6 +352,11 @@ async def test_node_roles_cannot_be_taken_by_a_node(lab: Lab) -> None:
         cert=certificate,
     )
     assert answer.status_code == 403
+
+
+async def test_days_pass_only_while_the_machines_are_off(lab: Lab) -> None:
+    with pytest.raises(ClusterRunsError, match="switch the machines of demo"):
+        pass_days(lab.clusters, lab.state / "machines", 31)
 
 
 async def test_cluster_goes_with_its_machines(lab: Lab) -> None:

@@ -94,7 +94,7 @@ def test_what_kubelets_send_is_approved(obj: Any, nodes: tuple[str, ...]) -> Non
     assert verdict.request.node == WORKER
 
 
-# As the API server returned them, of the kubelet of Kubernetes 1.34.4 that tests/sandbox/openshift/test_real_kubelet.py runs.
+# As the API server returned them, of the kubelet of Kubernetes 1.34.4, which runs in tests/containers.
 RECORDED = json.loads((Path(__file__).parent / "kubelet_requests.json").read_text(encoding="utf-8"))
 
 

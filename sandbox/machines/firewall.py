@@ -20,10 +20,9 @@ import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from sandbox.clock import Clock
+from sandbox.machines import Machine
 
 CONF: Final = "/etc/node-firewall.conf"
 PROGRAM: Final = "/usr/local/bin/node-firewall"
@@ -49,19 +48,6 @@ _ACCEPT: Final = 0xFFFFFFFF
 _DROP: Final = 0
 
 Network = ipaddress.IPv4Network
-
-
-class FirewalledMachine(Protocol):
-    """What the firewall needs of a machine."""
-
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def directory(self) -> Path: ...
-    @property
-    def addresses(self) -> tuple[str, ...]: ...
-    async def resolve(self, name: str) -> list[str]: ...
-    def console(self, line: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +79,7 @@ class Firewall:
     ``further``: returns addresses of the machine beside those that it sends from, such as one in a VLAN.
     """
 
-    def __init__(self, machine: FirewalledMachine, settings: Settings | None, further: Callable[[], Iterable[str]] = tuple) -> None:
+    def __init__(self, machine: Machine, settings: Settings | None, further: Callable[[], Iterable[str]] = tuple) -> None:
         self._machine = machine
         self._settings = settings
         self._further = further

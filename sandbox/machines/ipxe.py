@@ -124,7 +124,6 @@ class Interpreter:
     images: list[Image] = field(default_factory=list)
     _selected: Image | None = None
     _parameters: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    _parameters_last: str = ""
     _scripts: list[_Script] = field(default_factory=list)
     _jumps: int = 0
 

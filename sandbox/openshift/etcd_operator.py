@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.openshift import pki, resources
-from sandbox.openshift.api import ClusterAPI, Object
-from sandbox.openshift.assets import Assets
-from sandbox.openshift.etcd import BOOTSTRAP, EtcdMember, EtcdMembers
+from sandbox.openshift.api import Object
+from sandbox.openshift.etcd import BOOTSTRAP
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import ETCD_NAMESPACE, ETCD_PODS, ETCD_SECRETS, ROLE_LABEL, condition_of, is_ready, labels_of
+
+if TYPE_CHECKING:
+    from sandbox.openshift.cluster import Cluster
 
 GUARD_OFF: Final = "useUnsupportedUnsafeNonHANonProductionUnstableEtcd"
 MIRROR: Final = "kubernetes.io/config.mirror"
@@ -31,23 +33,6 @@ _ROLLOUT: Final = 60.0
 _SECRETS: Final = ("etcd-peer", "etcd-serving", "etcd-serving-metrics")
 _CONTAINERS: Final = ("etcdctl", "etcd", "etcd-metrics", "etcd-readyz", "etcd-rev")
 _LIFETIME: Final = timedelta(days=1095)
-
-
-class EtcdCluster(Protocol):
-    """What the etcd operator of a cluster needs of it."""
-
-    @property
-    def assets(self) -> Assets: ...
-    @property
-    def api(self) -> ClusterAPI: ...
-    @property
-    def etcd(self) -> EtcdMembers: ...
-    @property
-    def etcd_signer(self) -> pki.KeyPair: ...
-    async def read_etcd_members(self) -> None: ...
-    async def add_etcd_member(self, name: str, address: str) -> None: ...
-    async def start_etcd_members(self) -> None: ...
-    async def remove_etcd_member(self, member: EtcdMember) -> None: ...
 
 
 @dataclass
@@ -79,7 +64,7 @@ class Report:
 class EtcdOperator:
     """The members of one cluster. ``after`` returns whether a simulated time is over since its first call, ``forget`` restarts it."""
 
-    def __init__(self, cluster: EtcdCluster, after: Callable[[str, float], bool], forget: Callable[[str], None]) -> None:
+    def __init__(self, cluster: Cluster, after: Callable[[str, float], bool], forget: Callable[[str], None]) -> None:
         self._cluster = cluster
         self._after = after
         self._forget = forget

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.openshift import resources
-from sandbox.openshift.api import ClusterAPI, Object
+from sandbox.openshift.api import Object
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
-from sandbox.openshift.router import PORTS, Routers
+from sandbox.openshift.router import PORTS
 from sandbox.openshift.workloads import ROUTER_LABEL, STOPS_AFTER
+
+if TYPE_CHECKING:
+    from sandbox.openshift.cluster import Cluster
 
 NAMESPACE: Final = "openshift-ingress"
 CONTROLLER: Final = "/apis/operator.openshift.io/v1/namespaces/openshift-ingress-operator/ingresscontrollers/default"
@@ -40,19 +43,10 @@ class IngressReport:
     problem: str
 
 
-class OperatedIngress(Protocol):
-    """What the ingress operator needs of a cluster."""
-
-    @property
-    def api(self) -> ClusterAPI: ...
-    @property
-    def routers(self) -> Routers: ...
-
-
 class IngressOperator:
     """Applies the Deployment of the routers and writes the status of the IngressController."""
 
-    def __init__(self, cluster: OperatedIngress, domain: str, write_status: Callable[..., Any], conditions: Callable[..., Any]) -> None:
+    def __init__(self, cluster: Cluster, domain: str, write_status: Callable[..., Any], conditions: Callable[..., Any]) -> None:
         self._cluster = cluster
         self._domain = domain
         self._write_status = write_status

@@ -15,18 +15,16 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
 from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.control_plane_keys import ControlPlaneKeys
-from sandbox.openshift.etcd_operator import EtcdCluster, EtcdOperator, Report
+from sandbox.openshift.etcd_operator import EtcdOperator, Report
 from sandbox.openshift.ingress import IngressOperator, IngressReport
 from sandbox.openshift.installer import catalogue
-from sandbox.openshift.machine_config_server import Config
 from sandbox.openshift.resources import (
     APPLIES_CONFIGS,
     MACHINE_CONFIG_ANNOTATION,
@@ -37,7 +35,10 @@ from sandbox.openshift.resources import (
     labels_of,
     selects,
 )
-from sandbox.openshift.workloads import ClusterAccess, Workloads
+from sandbox.openshift.workloads import Workloads
+
+if TYPE_CHECKING:
+    from sandbox.openshift.cluster import Cluster
 
 _logger = logging.getLogger(__name__)
 
@@ -219,12 +220,11 @@ _CATALOGUE: Final = (
 
 @dataclass
 class _Progress:
-    """The progress of one cluster operator: settled, progressing (a running task), or waiting."""
+    """The progress of one cluster operator: settled, or progressing, or waiting."""
 
     settled: bool = False
     version: str = ""
     """The release it runs; empty before it is available."""
-    settling: asyncio.Task[None] | None = None
     was_available: bool = False
 
 
@@ -235,25 +235,10 @@ class _State:
     written: dict[str, Any] = field(default_factory=dict)
 
 
-class OperatedCluster(ClusterAccess, EtcdCluster, Protocol):
-    """What the operators of a cluster need of it."""
-
-    @property
-    def keys(self) -> ControlPlaneKeys: ...
-    @property
-    def serving_control_planes(self) -> int: ...
-    @property
-    def version(self) -> str: ...
-    async def clean_requests(self, before: datetime) -> None: ...
-    async def follow_upgrade(self) -> None: ...
-    async def reach_route(self, host: str) -> str: ...
-    def render(self, pool: Object, machine_configs: list[Object], *, schedulable: bool) -> tuple[str, Config]: ...
-
-
 class Operators:
     """All operators of one cluster, from the first manifests on, while its API runs."""
 
-    def __init__(self, cluster: OperatedCluster) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._clock = cluster.clock
         self._state = _State()

@@ -17,21 +17,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from sandbox.clock import Clock
 from sandbox.openshift import backup
-from sandbox.openshift.api import APIError, ClusterAPI, Object
-from sandbox.openshift.assets import Assets
+from sandbox.openshift.api import APIError, Object
 from sandbox.openshift.control_plane import ControlPlaneError
-from sandbox.openshift.etcd import EtcdMembers
 from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of, selects
-from sandbox.openshift.router import Routers
+
+if TYPE_CHECKING:
+    from sandbox.openshift.cluster import Cluster
 
 _logger = logging.getLogger(__name__)
 
@@ -57,28 +55,10 @@ class _Ending:
     task: asyncio.Task[None]
 
 
-class ClusterAccess(Protocol):
-    """What the workloads of a cluster need of it."""
-
-    @property
-    def assets(self) -> Assets: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def api(self) -> ClusterAPI: ...
-    @property
-    def etcd(self) -> EtcdMembers: ...
-    @property
-    def routers(self) -> Routers: ...
-    @property
-    def has_scheduler(self) -> bool: ...
-    def disk_of(self, address: str) -> Path | None: ...
-
-
 class Workloads:
     """All pods of one cluster; ``nodes`` returns the current Node objects by name."""
 
-    def __init__(self, cluster: ClusterAccess, nodes: Callable[[], Mapping[str, Object]]) -> None:
+    def __init__(self, cluster: Cluster, nodes: Callable[[], Mapping[str, Object]]) -> None:
         self._cluster = cluster
         self._nodes = nodes
         self._pods: dict[str, Object] = {}

@@ -52,7 +52,7 @@ from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.elastic import ElasticRouting
 from sandbox.loopback import PRIVATE, PUBLIC, private_network
 from sandbox.machine_kinds import SIMULATED, MachineKinds
-from sandbox.machines.announcements import Announcements
+from sandbox.machines.host import Site
 from sandbox.machines.outside import NAMES as OUTSIDE_NAMES
 from sandbox.machines.outside import Outside
 from sandbox.machines.simulated import SimulatedMachines, no_silence, simulated_system
@@ -301,19 +301,20 @@ class Sandbox(Runnable):
             (identity.address, identity.ports["outside"]), self._public_ca_file.read_bytes(), lambda: self._setting("outside", "open")
         )
         ca = await asyncio.to_thread(CertificateAuthority, state / "tls", "Sandbox Metal API")
-        announcements = Announcements()
-        simulated = SimulatedMachines(
-            state,
+        site = Site(
             clock,
             identity.url("boot"),
             identity.url("metadata"),
             (names.address, names.port),
-            system_factory(clusters),
             public_ca=self._public_ca_file.read_bytes() if identity.vendor_names else None,
             seed=identity.seed,
             outside=outside,
-            announcements=announcements,
             attachment=self._attachment_of,
+        )
+        simulated = SimulatedMachines(
+            state,
+            site,
+            system_factory(clusters),
             installed=simulated_system if container_programs is None else containers.Containers(container_programs, kinds.has_container),
             silence=no_silence if container_programs is None else containers.silence,
         )
@@ -351,7 +352,7 @@ class Sandbox(Runnable):
         await self._listen("tls", metal, ca.server_context(identity.address))
         await self._serve_images(world, outside, removed, ca, public)
         await self._serve_consoles(world)
-        self._ends_task(asyncio.create_task(ElasticRouting(world, announcements).run(), name="elastic addresses"))
+        self._ends_task(asyncio.create_task(ElasticRouting(world, site.announcements).run(), name="elastic addresses"))
         if container_programs is not None:
             for address in namespace.ROUTERS:
                 self._ends_task(asyncio.create_task(containers.Router(world, address, state).run(), name=f"BGP router {address}"))

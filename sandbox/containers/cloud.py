@@ -52,7 +52,7 @@ class CloudContainer:
             raise Hung(f"this computer cannot run the container of the machine: {error}") from error
 
     async def _metadata(self) -> dict[str, Any]:
-        url = f"{self._host.metadata_url}/metadata"
+        url = f"{self._host.site.metadata_url}/metadata"
         try:
             response = await self._host.http.request("GET", url)
             response.raise_for_status()
@@ -76,7 +76,7 @@ class CloudContainer:
                 lines += [f"post-up ip route add {network} via {entry['gateway']}" for network in metadata["private_subnets"]]
             interfaces.append("\n    ".join(lines) + "\n")
         settings = {
-            "datasource": {"Ec2": {"metadata_urls": [host.metadata_url], "strict_id": False, "timeout": 60, "max_wait": 240}},
+            "datasource": {"Ec2": {"metadata_urls": [host.site.metadata_url], "strict_id": False, "timeout": 60, "max_wait": 240}},
             "network": {"config": "disabled"},
             "apt": {"preserve_sources_list": True},
             "locale": False,
@@ -88,10 +88,10 @@ class CloudContainer:
             "etc/hostname": f"{metadata['hostname']}\n",
             "etc/hosts": f"127.0.0.1 localhost\n127.0.1.1 {metadata['hostname']} {metadata['hostname'].partition('.')[0]}\n",
             "etc/machine-id": f"{uuid.UUID(host.hardware.device_id).hex}\n",
-            "etc/resolv.conf": f"nameserver {host.name_server[0]}\n",
+            "etc/resolv.conf": f"nameserver {host.site.name_server[0]}\n",
             "etc/network/interfaces": "\n".join(interfaces),
             # What decides whether cloud-init is started reads lines.
             "etc/cloud/cloud.cfg.d/90_service.cfg": f"datasource_list: [Ec2]\n{yaml.safe_dump(settings)}",
-            "etc/phone-home-url": f"{host.boot_url}/phone-home\n",
+            "etc/phone-home-url": f"{host.site.boot_url}/phone-home\n",
         }.items():
             (self._container.root / name).write_text(text, encoding="utf-8")

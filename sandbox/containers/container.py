@@ -51,7 +51,7 @@ class Container:
     """The :class:`sandbox.machines.Userland` of a machine. ``options``: of systemd-nspawn, beside those of all containers."""
 
     def __init__(self, host: Host, tree: Path, *options: str) -> None:
-        self.link = Link(host.hardware, host.attachment().management, host.folder, host.name_server[0])
+        self.link = Link(host.hardware, host.attachment().management, host.folder, host.site.name_server[0])
         self.tree = tree
         self.folder = host.directory / "container"
         self.say = host.console

@@ -95,13 +95,13 @@ class CloudSystem:
         self._content.update(first_boot=False, packages=packages, units=_enabled_units(config.get("runcmd") or []))
         host.write_disk(self._drive, self._content)
         # The service's images phone home at the end of their first boot: "ready to go".
-        await host.post(f"{host.boot_url}/phone-home", None)
+        await host.post(f"{host.site.boot_url}/phone-home", None)
 
     async def _cloud_config(self) -> dict[str, Any]:
         """Return the device's cloud-config, empty without userdata or with userdata of another kind."""
         host = self._host
         try:
-            response = await host.http.request("GET", f"{host.metadata_url}/userdata")
+            response = await host.http.request("GET", f"{host.site.metadata_url}/userdata")
         except httpx.TransportError as error:
             await host.report("failed", f"[cloud-init] metadata service: {error}")
             return {}

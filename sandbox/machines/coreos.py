@@ -509,7 +509,7 @@ class Provider:
     def __init__(self, host: Host, platform: str) -> None:
         self._host = host
         self._platform = platform
-        self.engine = Engine(host.http, host.clock, host.console, self._on_retry, host.public_ca)
+        self.engine = Engine(host.http, host.clock, host.console, self._on_retry, host.site.public_ca)
 
     async def platform_config(self) -> bytes | None:
         """Return the platform's config, ``None`` without one. Raises :class:`IgnitionError`.
@@ -517,7 +517,7 @@ class Provider:
         Where no service answers at the vendor's name, packet retries without end.
         """
         if self._platform == "packet":
-            return await self.engine.get(f"{self._host.packet_url}/userdata", {"accept": "*/*"})
+            return await self.engine.get(f"{self._host.site.packet_url}/userdata", {"accept": "*/*"})
         if self._platform == "metal":
             return None
         raise Hung(f"Ignition's platform {self._platform!r} asks a metadata service that does not exist here, for ever")
@@ -544,14 +544,14 @@ class Provider:
 
     async def _phone_home_url(self) -> str | None:
         try:
-            response = await self._host.http.request("GET", f"{self._host.packet_url}/metadata", ca_pem=self._host.public_ca)
+            response = await self._host.http.request("GET", f"{self._host.site.packet_url}/metadata", ca_pem=self._host.site.public_ca)
             url = response.json().get("phone_home_url") if response.is_success else None
         except (httpx.TransportError, ValueError, AttributeError):
             return None
         return str(url) if url else None
 
     async def _on_retry(self, url: str, reason: str) -> None:
-        if self._platform == "metal" or url.startswith(self._host.packet_url):
+        if self._platform == "metal" or url.startswith(self._host.site.packet_url):
             # No service of a real machine could hear of it.
             self._host.remark(f"ignition: a fetch fails and is tried again for ever: {url}: {reason}")
             return

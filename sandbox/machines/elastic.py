@@ -27,7 +27,7 @@ async def announce(host: Host, address: str, metadata_url: str, is_healthy: Call
 
     ``metadata_url`` is where the program reads its neighbors.
     """
-    device, announcements = host.hardware.device_id, host.announcements
+    device, announcements = host.hardware.device_id, host.site.announcements
     announcements.configure(device, address)
     try:
         while not await _has_neighbors(host, metadata_url):  # noqa: ASYNC110 - the programs poll

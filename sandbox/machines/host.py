@@ -23,6 +23,7 @@ import shutil
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from sandbox.clock import Clock
 from sandbox.loopback import is_private
 from sandbox.machines import Userland, elastic
 from sandbox.machines.announcements import Announcements
-from sandbox.machines.network import BoundHTTP, Card, NameService
+from sandbox.machines.network import AT_ONCE, BoundHTTP, Card, NameService
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment, AttachmentOf
 
@@ -55,44 +56,42 @@ class Rebooting(Exception):  # noqa: N818 - as above
     """The system requested a reboot."""
 
 
+@dataclass(frozen=True)
+class Site:
+    """The data centre around machines.
+
+    ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service; ``name_server`` is what DHCP offers. Ignition's
+    platform packet reads ``packet_url``; systems trust ``public_ca`` as a public CA. ``seed`` makes durations repeatable. Without
+    ``outside``, nothing outside can be reached. ``attachment``: without one all ports are in layer 3. ``turns`` is shared by all machines.
+    """
+
+    clock: Clock
+    boot_url: str
+    metadata_url: str
+    name_server: tuple[str, int]
+    packet_url: str = PACKET_URL
+    public_ca: bytes | None = None
+    seed: int = 0
+    outside: Outside | None = None
+    announcements: Announcements = field(default_factory=Announcements)
+    attachment: AttachmentOf = lambda _device_id: Attachment()
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+
 class Host:
     """The :class:`sandbox.machines.Machine` of this sandbox."""
 
-    def __init__(  # noqa: PLR0913 - where a machine is plugged in
-        self,
-        hardware: Hardware,
-        folder: Path,
-        clock: Clock,
-        *,
-        boot_url: str,
-        metadata_url: str,
-        dns_server: tuple[str, int],
-        packet_url: str = PACKET_URL,
-        public_ca: bytes | None = None,
-        seed: int = 0,
-        turns: asyncio.Semaphore | None = None,
-        outside: Outside | None = None,
-        announcements: Announcements | None = None,
-        attachment: AttachmentOf | None = None,
-    ) -> None:
-        self.announcements = announcements or Announcements()
-        self._attachment = attachment
-        self._turns, self._outside = turns, outside
+    def __init__(self, hardware: Hardware, folder: Path, site: Site) -> None:
+        self.site = site
         self._userland: Userland | None = None
         self._card: Card | None = None
         self._hardware = hardware
         self.folder = folder
-        self._clock = clock
-        self.boot_url = boot_url.rstrip("/")
-        self.metadata_url = metadata_url.rstrip("/")
-        self.packet_url = packet_url.rstrip("/")
-        self.public_ca = public_ca
-        self._name_server = dns_server
         self._names: NameService
         self._http: BoundHTTP
         self.reset_network()
         # Text, not hash(): the same on every run with the same seed.
-        self._dice = random.Random(f"{seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
+        self._dice = random.Random(f"{site.seed} {hardware.hostname}")  # noqa: S311 - durations, not secrets
         self.serial = True
         folder.mkdir(parents=True, exist_ok=True)
         self.state: dict[str, Any] = {}
@@ -108,7 +107,7 @@ class Host:
 
     @property
     def clock(self) -> Clock:
-        return self._clock
+        return self.site.clock
 
     @property
     def directory(self) -> Path:
@@ -119,10 +118,6 @@ class Host:
     @property
     def http(self) -> BoundHTTP:
         return self._http
-
-    @property
-    def name_server(self) -> tuple[str, int]:
-        return self._name_server
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -138,8 +133,8 @@ class Host:
 
     def configure(self, address: str, is_connected: Callable[[], bool]) -> None:
         make_names, make_http = (self._card.names, self._card.http) if self._card is not None else (NameService, BoundHTTP)
-        self._names = make_names(self._name_server, address)
-        self._http = make_http(address, self._names, self._turns, self._outside, is_connected)
+        self._names = make_names(self.site.name_server, address)
+        self._http = make_http(address, self._names, self.site.turns, self.site.outside, is_connected)
 
     def reset_network(self) -> None:
         """Use the address of DHCP again, as each boot does at first."""
@@ -149,7 +144,7 @@ class Host:
         return self._http.is_connected()
 
     def attachment(self) -> Attachment:
-        return self._attachment(self.hardware.device_id) if self._attachment is not None else Attachment()
+        return self.site.attachment(self.hardware.device_id)
 
     async def listen(self, address: str, port: int) -> socket.socket:
         return await self._card.listen(address, port) if self._card is not None else open_socket(address, port)
@@ -177,12 +172,12 @@ class Host:
     async def report(self, state: str, message: str) -> None:
         LOG.info("%s: %s: %s", self.hardware.hostname, state, message)
         self._append("screen.log", f"event {state}: {message}")
-        await self.post(f"{self.boot_url}/events", {"state": state, "message": message})
+        await self.post(f"{self.site.boot_url}/events", {"state": state, "message": message})
 
     async def report_at(self, metadata_url: str, state: str, message: str) -> None:
         """Post an event as scripts of a system do: to the address in the metadata, and nothing where no service answers."""
         try:
-            response = await self.http.request("GET", metadata_url, ca_pem=self.public_ca)
+            response = await self.http.request("GET", metadata_url, ca_pem=self.site.public_ca)
             url = response.json().get("phone_home_url") if response.is_success else None
         except (httpx.TransportError, ValueError, AttributeError) as error:
             self.remark(f"no event was sent, {metadata_url} does not answer: {error}")
@@ -194,10 +189,10 @@ class Host:
         await elastic.announce(self, address, metadata_url, is_healthy)
 
     def add_address(self, address: str, own_address: str) -> None:
-        self.announcements.answer_arp(self.hardware.device_id, address, own_address)
+        self.site.announcements.answer_arp(self.hardware.device_id, address, own_address)
 
     def remove_address(self, address: str) -> None:
-        self.announcements.remove(self.hardware.device_id, address)
+        self.site.announcements.remove(self.hardware.device_id, address)
 
     async def resolve(self, name: str) -> list[str]:
         return await self._names.resolve(name)

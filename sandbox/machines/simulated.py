@@ -19,16 +19,11 @@ from typing import Any, Protocol
 import httpx
 
 from metal_api.core.machines import Hardware
-from sandbox.clock import Clock
 from sandbox.machines import System, SystemFactory
-from sandbox.machines.announcements import Announcements
 from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.coreos import InstalledSystem, LiveSystem, is_kernel
-from sandbox.machines.host import PACKET_URL, Host, Hung, Rebooting
+from sandbox.machines.host import Host, Hung, Rebooting, Site
 from sandbox.machines.ipxe import Boot, Interpreter, PowerCycle, Returned, Waiting
-from sandbox.machines.network import AT_ONCE
-from sandbox.machines.outside import Outside
-from sandbox.metal.attachment import AttachmentOf
 
 LOG = logging.getLogger(__name__)
 
@@ -59,46 +54,24 @@ def simulated_system(host: Host, drive: str, content: dict[str, Any], factory: S
 class SimulatedMachines:
     """The :class:`sandbox.machines.Machines` of the sandbox.
 
-    ``state_dir`` keeps a folder for each device. ``boot_url`` is the boot service of a facility, ``metadata_url`` its metadata service;
-    ``dns_server`` is the name server that DHCP offers. Ignition's platform packet reads ``packet_url``; systems trust ``public_ca`` as a
-    public CA. ``seed`` makes durations repeatable. Without ``outside``, nothing outside can be reached. Without
-    ``attachment`` all ports are in layer 3. ``installed`` makes the systems on disks. ``silence``: what machines without
-    power are for others.
+    ``state_dir`` keeps a folder for each device. ``installed`` makes the systems on disks. ``silence``: what machines without power are for
+    others.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the settings of a data centre
+    def __init__(
         self,
         state_dir: Path,
-        clock: Clock,
-        boot_url: str,
-        metadata_url: str,
-        dns_server: tuple[str, int],
+        site: Site,
         system_factory: SystemFactory,
         *,
-        packet_url: str = PACKET_URL,
-        public_ca: bytes | None = None,
-        seed: int = 0,
-        outside: Outside | None = None,
-        announcements: Announcements | None = None,
-        attachment: AttachmentOf | None = None,
         installed: MakeInstalled = simulated_system,
         silence: Silence = no_silence,
     ) -> None:
         self._silence = silence
-        self._attachment = attachment
         self._installed = installed
-        self._announcements = announcements or Announcements()
-        self._packet_url = packet_url
-        self._public_ca = public_ca
         self._folder = state_dir / "machines"
-        self._clock = clock
-        self._boot_url = boot_url
-        self._metadata_url = metadata_url
-        self._dns_server = dns_server
+        self._site = site
         self._factory = system_factory
-        self._seed = seed
-        self._outside = outside
-        self._turns = asyncio.Semaphore(AT_ONCE)
         self._lives: dict[str, Life] = {}
         self._hardware: dict[str, Hardware] = {}
 
@@ -175,21 +148,7 @@ class SimulatedMachines:
         if not hw.device_id or Path(hw.device_id).name != hw.device_id:
             raise ValueError(f"not a device id: {hw.device_id!r}")
         self._hardware[hw.device_id] = hw
-        return Host(
-            hw,
-            self._folder / hw.device_id,
-            self._clock,
-            boot_url=self._boot_url,
-            metadata_url=self._metadata_url,
-            dns_server=self._dns_server,
-            packet_url=self._packet_url,
-            public_ca=self._public_ca,
-            seed=self._seed,
-            turns=self._turns,
-            outside=self._outside,
-            announcements=self._announcements,
-            attachment=self._attachment,
-        )
+        return Host(hw, self._folder / hw.device_id, self._site)
 
     async def _switch_on(self, host: Host) -> None:
         await self.power_off(host.hardware.device_id)
@@ -272,7 +231,7 @@ class Life:
             if mode == "install":
                 await self._image_install()
             await self._disk("")
-        url = f"{host.boot_url}/auto.ipxe"
+        url = f"{host.site.boot_url}/auto.ipxe"
         script = await self._boot_file(url)
         if script is None:
             await self._disk("")
@@ -364,7 +323,7 @@ class Life:
             ("109", "Installation finished, rebooting server"),
         ):
             await host.take(20, 40)
-            await host.post(f"{host.boot_url}/phone-home", {"type": f"provisioning.{number}", "body": text})
+            await host.post(f"{host.site.boot_url}/phone-home", {"type": f"provisioning.{number}", "body": text})
         host.wipe_system()
         host.write_disk(
             host.hardware.drives[0].name, {"system": host.hardware.operating_system, "label": "ROOT", "packages": [], "first_boot": True}
@@ -376,5 +335,5 @@ class Life:
         host = self._host
         await host.take(20, 40)
         host.console("Welcome to Alpine Linux (rescue)")
-        await host.post(f"{host.boot_url}/phone-home", None)
+        await host.post(f"{host.site.boot_url}/phone-home", None)
         await asyncio.Event().wait()

@@ -19,7 +19,7 @@ from sandbox.containers.link import HTTP
 from sandbox.containers.system import pool_of
 from sandbox.machine_kinds import MachineKinds
 from sandbox.machines.cloud import CloudSystem
-from sandbox.machines.host import Host, Hung
+from sandbox.machines.host import Host, Hung, Site
 from sandbox.machines.network import NameService
 from sandbox.machines.simulated import Life
 from sandbox.openshift import Binaries, Clusters, system_factory
@@ -31,7 +31,7 @@ NO_CLUSTERS = system_factory(Clusters(NOWHERE, Clock(1.0), Binaries(NOWHERE, NOW
 def host_in(folder: Path) -> Host:
     hardware = Hardware("4f9d2e1c", "worker-0", "127.0.0.1", "c3.small.x86", "x86_64", (), ("02:00:00:00:00:01",), "custom_ipxe")
     nobody = "http://127.0.0.1:9"
-    return Host(hardware, folder, Clock(1.0), boot_url=nobody, metadata_url=nobody, dns_server=("127.0.0.1", 9))
+    return Host(hardware, folder, Site(Clock(1.0), nobody, nobody, ("127.0.0.1", 9)))
 
 
 @pytest.mark.parametrize(

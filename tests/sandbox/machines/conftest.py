@@ -23,8 +23,8 @@ from metal_api.listener import Listener
 from sandbox.clock import Clock
 from sandbox.dns import DynamicZone, Server, keyring
 from sandbox.machines import Machine
-from sandbox.machines.host import PACKET_URL
-from sandbox.machines.simulated import SimulatedMachines
+from sandbox.machines.host import PACKET_URL, Site
+from sandbox.machines.simulated import Silence, SimulatedMachines, no_silence
 from tests.ports import free_port
 
 FAST = 1_000_000.0
@@ -131,17 +131,10 @@ class DataCentre:
         self.web.answers = {f"/{kind}": artefact(kind) for kind in ("kernel", "initramfs", "rootfs")}
         self.machines = self.new_machines()
 
-    def new_machines(self, **options: Any) -> SimulatedMachines:
-        return SimulatedMachines(
-            self.folder,
-            self.clock,
-            self.boot.url,
-            self.metadata.url,
-            (self.dns.address, self.dns.port),
-            lambda machine, config: Booted(self, machine, config),
-            packet_url=self.metadata.url if self.vendor_names else PACKET_URL,
-            **options,
-        )
+    def new_machines(self, *, silence: Silence = no_silence, **of_site: Any) -> SimulatedMachines:
+        packet_url = self.metadata.url if self.vendor_names else PACKET_URL
+        site = Site(self.clock, self.boot.url, self.metadata.url, (self.dns.address, self.dns.port), packet_url, **of_site)
+        return SimulatedMachines(self.folder, site, lambda machine, config: Booted(self, machine, config), silence=silence)
 
     async def close(self) -> None:
         await self.machines.close()

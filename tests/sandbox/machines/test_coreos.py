@@ -9,7 +9,7 @@ import pytest
 from metal_api.core.machines import Drive
 from sandbox.clock import Clock
 from sandbox.machines.coreos import Arguments, InstallError, NoDisk, Plan, plan_of, preparation_of
-from sandbox.machines.host import Host
+from sandbox.machines.host import Host, Site
 
 from .conftest import hardware
 
@@ -17,14 +17,8 @@ DIRECTORY = "/etc/coreos/installer.d/"
 
 
 def a_host(tmp_path: Path, **changed: Any) -> Host:
-    return Host(
-        hardware(**changed),
-        tmp_path,
-        Clock(),
-        boot_url="http://127.0.0.1:1",
-        metadata_url="http://127.0.0.1:1",
-        dns_server=("127.0.0.1", 1),
-    )
+    nobody = "http://127.0.0.1:1"
+    return Host(hardware(**changed), tmp_path, Site(Clock(), nobody, nobody, ("127.0.0.1", 1)))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from metal_api.core.machines import Hardware
-from sandbox.machines.host import Host
+from sandbox.machines.host import Host, Site
 from sandbox.metal.attachment import attachment
 from sandbox.openshift.node_network import NetworkScript, NodeNetwork, node_network
 from tests.metal_api.conftest import Sandbox, sandbox_in
@@ -42,16 +42,8 @@ async def machine_of(sandbox: Sandbox, folder: Path, **body: Any) -> tuple[dict[
     device = await sandbox.active(hostname="worker-0.demo.metal.test", **body)
     address = next(each["address"] for each in device["ip_addresses"] if each["public"] and each["address_family"] == 4)
     hardware = Hardware(device["id"], device["hostname"], address, "c3.small.x86", "x86_64", (), (), "custom_ipxe")
-    host = Host(
-        hardware,
-        folder,
-        sandbox.world.clock,
-        boot_url=sandbox.boot_url,
-        metadata_url=sandbox.metadata_url,
-        dns_server=("127.0.0.1", 9),
-        attachment=lambda id_: attachment(sandbox.world, id_),
-    )
-    return device, host
+    where = (sandbox.world.clock, sandbox.boot_url, sandbox.metadata_url, ("127.0.0.1", 9))
+    return device, Host(hardware, folder, Site(*where, attachment=lambda id_: attachment(sandbox.world, id_)))
 
 
 async def test_an_address_in_a_vlan_needs_a_port_in_that_vlan(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -83,7 +83,6 @@ class QemuDriver(AbstractSystemsDriver):  # type: ignore[misc]
             "ForceRestart": machine.power_cycle,
             "GracefulShutdown": machine.press_power_button,
             "GracefulRestart": lambda: machine.press_power_button(start_again=True),
-            "Nmi": machine.interrupt,
         }
         action = actions.get(state)
         if action is None:
@@ -222,7 +221,6 @@ def _install_system_view(driver: QemuDriver) -> None:
 
 def create_server(config: RackConfig) -> BaseWSGIServer:
     """Return the server of the rack's Redfish API, listening. Raises :class:`RackError`."""
-    config.check()
     check_programs()
     config.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     media, state = config.folder / "media", config.folder / "emulator"

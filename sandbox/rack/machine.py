@@ -129,11 +129,6 @@ class Machine:
             elif start_again:
                 self._start()
 
-    def interrupt(self) -> None:
-        """Send the processor a non-maskable interrupt."""
-        with self._lock:
-            self._command("inject-nmi")
-
     def set_boot(self, device: Device, repeat: Repeat) -> None:
         """Set the boot override: from the next boot on, or for that one alone."""
         with self._lock:

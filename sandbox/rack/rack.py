@@ -47,12 +47,9 @@ class Rack:
 
     ``python``: of :func:`ensure_emulator`. ``inside``: command words that run what follows them in the network namespace of the rack
     (``nsenter ...``, ``ip netns exec NAME``), where its bridge is and its API listens; they must keep the process.
-
-    Raises :class:`RackError` for machines that cannot be emulated.
     """
 
     def __init__(self, config: RackConfig, python: Path, *, inside: Sequence[str] = ()) -> None:
-        config.check()
         self.config = replace(config, folder=config.folder.resolve())
         self._folder = self.config.folder
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, equinix_metal.openshift contributors
 # GNU General Public License v3.0+ (see COPYING or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``etcdctl`` in the containers of etcd pods: the commands that replacing a member needs, and their output (as of etcd 3.5)."""
+"""``etcdctl`` in the containers of etcd pods: the commands that replacing a member needs, with their JSON (as of etcd 3.5)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(etcd: Etcd, serving: EtcdMember | None, command: Sequence[str]) -> Compl
         return Completed(_NOT_FOUND, stderr=f"the container has no program {' '.join(command[:1])!r} in this sandbox\n")
     parser = _Parser(prog="etcdctl", add_help=False)
     parser.add_argument("words", nargs="+")
-    parser.add_argument("-w", "--write-out", default="simple", choices=("simple", "json", "table"))
+    parser.add_argument("-w", "--write-out", choices=("json",))
     parser.add_argument("--cluster", action="store_true")
     parser.add_argument("--command-timeout", default="5s")
     try:
@@ -52,19 +52,16 @@ def run(etcd: Etcd, serving: EtcdMember | None, command: Sequence[str]) -> Compl
     action = _ACTIONS.get(" ".join(options.words[:2]))
     if action is None or len(options.words) != action.words:
         return Completed(_USAGE, stderr=f'Error: unknown command "{" ".join(options.words)}" for "etcdctl"\n')
+    if action.has_json and options.write_out is None:
+        return Completed(_USAGE, stderr="Error: etcdctl of this sandbox prints JSON alone: -w json\n")
     if not etcd.has_quorum and action.is_linearizable:
         return Completed(_FAILED, stderr="Error: context deadline exceeded\n")
     return action.run(etcd, serving, options)
 
 
-def _member_list(etcd: Etcd, serving: EtcdMember | None, options: argparse.Namespace) -> Completed:
-    members = list(etcd)
-    if options.write_out == "json":
-        return Completed(0, json.dumps({"header": _header(etcd, serving), "members": [_as_json(member) for member in members]}) + "\n")
-    rows = [_row(member) for member in members]
-    if options.write_out == "simple":
-        return Completed(0, "".join(", ".join(row) + "\n" for row in rows))
-    return Completed(0, _table(("ID", "STATUS", "NAME", "PEER ADDRS", "CLIENT ADDRS", "IS LEARNER"), rows))
+def _member_list(etcd: Etcd, serving: EtcdMember | None, _options: argparse.Namespace) -> Completed:
+    header = {"cluster_id": etcd.cluster_id, "member_id": serving.id if serving else 0, "raft_term": 7}
+    return Completed(0, json.dumps({"header": header, "members": [_as_json(member) for member in etcd]}) + "\n")
 
 
 def _member_remove(etcd: Etcd, serving: EtcdMember | None, options: argparse.Namespace) -> Completed:
@@ -88,49 +85,25 @@ def _endpoint_health(etcd: Etcd, serving: EtcdMember | None, options: argparse.N
         for member in members
     ]
     failed = "" if all(result["health"] for result in results) else "Error: unhealthy cluster\n"
-    if options.write_out == "json":
-        return Completed(_FAILED if failed else 0, json.dumps(results) + "\n", failed)
-    lines = [
-        f"{result['endpoint']} is healthy: successfully committed proposal: took = {result['took']}\n"
-        if result["health"]
-        else f"{result['endpoint']} is unhealthy: failed to commit proposal: {result['error']}\n"
-        for result in results
-    ]
-    return Completed(_FAILED if failed else 0, "".join(lines), failed)
+    return Completed(_FAILED if failed else 0, json.dumps(results) + "\n", failed)
 
 
 @dataclass(frozen=True)
 class _Action:
     run: Callable[[Etcd, EtcdMember | None, argparse.Namespace], Completed]
     words: int
+    has_json: bool = True
     is_linearizable: bool = True
 
 
 _ACTIONS: Final[Mapping[str, _Action]] = {
     "member list": _Action(_member_list, 2),
-    "member remove": _Action(_member_remove, 3),
+    "member remove": _Action(_member_remove, 3, has_json=False),
     "endpoint health": _Action(_endpoint_health, 2, is_linearizable=False),
 }
-
-
-def _header(etcd: Etcd, serving: EtcdMember | None) -> dict[str, int]:
-    return {"cluster_id": etcd.cluster_id, "member_id": serving.id if serving else 0, "raft_term": 7}
 
 
 def _as_json(member: EtcdMember) -> dict[str, Any]:
     if not member.started:
         return {"ID": member.id, "peerURLs": [member.peer_url], "isLearner": True}
     return {"ID": member.id, "name": member.name, "peerURLs": [member.peer_url], "clientURLs": [member.client_url]}
-
-
-def _row(member: EtcdMember) -> tuple[str, ...]:
-    if not member.started:
-        return member.hex_id, "unstarted", "", member.peer_url, "", "true"
-    return member.hex_id, "started", member.name, member.peer_url, member.client_url, "false"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+\n"
-    lines = ["|" + "|".join(f" {text:^{width}} " for text, width in zip(row, widths, strict=True)) + "|\n" for row in (head, *rows)]
-    return rule + lines[0] + rule + "".join(lines[1:]) + rule

@@ -30,7 +30,7 @@ from sandbox.openshift import machine_config_server, node_files, pki, resources
 from sandbox.openshift.api import CSRS, APIError, ClusterAPI, Object
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
-from sandbox.openshift.control_plane import ControlPlane, ControlPlaneError
+from sandbox.openshift.control_plane import ControlPlane
 from sandbox.openshift.control_plane_keys import ControlPlaneKeys
 from sandbox.openshift.etcd import BOOTSTRAP, Etcd, EtcdMember, EtcdMembers
 from sandbox.openshift.forward import Forward
@@ -41,9 +41,6 @@ from sandbox.openshift.router import Routers
 _logger = logging.getLogger(__name__)
 
 Role = Literal["bootstrap", "control-plane"]
-
-# Errors of a call that may succeed when it is repeated.
-PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 
 MANIFESTS_APPLIED: Final = "manifests-applied"
 BOOTKUBE_DONE: Final = "bootkube-done"

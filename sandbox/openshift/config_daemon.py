@@ -15,15 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
-
 from sandbox.machines import Machine, Userland
 from sandbox.machines.host import Rebooting
 from sandbox.openshift import pki
-from sandbox.openshift.api import NODES, APIError, ClusterAPI, Object
+from sandbox.openshift.api import NODES, ClusterAPI, Object
 from sandbox.openshift.assets import files_of, links_of, units_of
 from sandbox.openshift.cluster import Cluster, Clusters
-from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane import PASSING_FAILURES, ControlPlaneError
 from sandbox.openshift.kubelet import CONFIG_DAEMON, KubeletConfig
 from sandbox.openshift.machine_config_server import NotServedError
 from sandbox.openshift.resources import APPLIES_CONFIGS, MACHINE_CONFIG_ANNOTATION, annotations_of, is_ready
@@ -37,8 +35,6 @@ _POLL_EARLY: Final = 0.5
 _SERVED: Final = Path("etc/ignition-machine-config-encapsulated.json.bak")
 _APPLIED: Final = Path("etc/machine-config-daemon/currentconfig")
 _UNITS: Final = Path("etc/systemd/system")
-
-_FAILURES: Final = (APIError, ControlPlaneError, NotServedError, httpx.HTTPError)
 
 
 class ConfigDaemon:
@@ -69,7 +65,7 @@ class ConfigDaemon:
                     settled = await self._annotate(node, done=True)
                     await self._follow(node)
                 reported = ""
-            except _FAILURES as error:
+            except (*PASSING_FAILURES, NotServedError) as error:
                 text = str(error) or type(error).__name__
                 if text != reported:
                     _logger.info("%s: its node cannot be attended to, trying again: %s", self._node, text)

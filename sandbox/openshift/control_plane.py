@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import httpx
+
 from metal_api.process import Child
 from sandbox.openshift import egress, pki
-from sandbox.openshift.api import ClusterAPI
+from sandbox.openshift.api import APIError, ClusterAPI
 from sandbox.openshift.assets import Assets
 from sandbox.openshift.binaries import Binaries
 from sandbox.openshift.control_plane_keys import CONTROLLERS, ControlPlaneKeys
@@ -48,6 +50,10 @@ _CONTROLLERS: Final = (
 
 class ControlPlaneError(Exception):
     """The control plane did not start; the message has the last output of the failed process."""
+
+
+PASSING_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
+"""Errors of a call that may succeed when it is repeated."""
 
 
 class ControlPlane:

@@ -25,7 +25,7 @@ from typing import Any, Final
 from sandbox.machines import Machine
 from sandbox.openshift.api import ClusterAPI, Object
 from sandbox.openshift.assets import units_of
-from sandbox.openshift.cluster import PASSING_FAILURES
+from sandbox.openshift.control_plane import PASSING_FAILURES
 from sandbox.openshift.node_network import NodeNetwork
 
 UNIT: Final = "kube-vip.service"

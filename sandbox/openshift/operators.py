@@ -17,11 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx
-
 from sandbox.openshift import resources
 from sandbox.openshift.api import NODES, APIError, Object
-from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane import PASSING_FAILURES
 from sandbox.openshift.etcd_operator import EtcdOperator, Report
 from sandbox.openshift.ingress import IngressOperator, IngressReport
 from sandbox.openshift.installer import catalogue
@@ -35,14 +33,13 @@ from sandbox.openshift.resources import (
     labels_of,
     selects,
 )
-from sandbox.openshift.workloads import Workloads
+from sandbox.openshift.workloads import Workloads, follow
 
 if TYPE_CHECKING:
     from sandbox.openshift.cluster import Cluster
 
 _logger = logging.getLogger(__name__)
 
-_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 _CUSTOM_POOLS_SINCE: Final = (4, 22)
 """The first release whose machine config operator knows custom pools at the first boot of a node."""
 
@@ -257,14 +254,14 @@ class Operators:
                 await self._recall()
                 await self._cluster.clean_requests(started)
                 break
-            except _FAILURES as error:
+            except PASSING_FAILURES as error:
                 _logger.warning("operators of %s cannot start yet: %s", self._cluster.assets.domain, error)
                 await asyncio.sleep(1.0)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._follow_nodes())
+                group.create_task(follow(self._cluster, NODES, "name", self._state.nodes, self._state.changed))
                 group.create_task(self._rounds())
-                group.create_task(Workloads(self._cluster, lambda: self._state.nodes).run())
+                group.create_task(Workloads(self._cluster, self._state.nodes).run())
         finally:
             for task in self._timers.values():
                 task.cancel()
@@ -292,31 +289,12 @@ class Operators:
         if etcd is not None and (condition_of(etcd, "EtcdBootstrapMemberRemoved") or {}).get("status") == "True":
             self._elapsed.add("etcd member")
 
-    async def _follow_nodes(self) -> None:
-        while True:
-            try:
-                items, version = await self._cluster.api.list_at(NODES)
-                self._state.nodes = {item["metadata"]["name"]: item for item in items}
-                self._state.changed.set()
-                async for kind, item in self._cluster.api.watch(NODES, version):
-                    if kind == "BOOKMARK":
-                        continue
-                    if kind == "DELETED":
-                        self._state.nodes.pop(item["metadata"]["name"], None)
-                    else:
-                        self._state.nodes[item["metadata"]["name"]] = item
-                    self._state.changed.set()
-            except _FAILURES as error:
-                if not (isinstance(error, APIError) and error.status == 410):
-                    _logger.warning("operators of %s cannot follow nodes: %r", self._cluster.assets.domain, error)
-                await asyncio.sleep(1.0)
-
     async def _rounds(self) -> None:
         while True:
             self._state.changed.clear()
             try:
                 await self._round()
-            except _FAILURES as error:
+            except PASSING_FAILURES as error:
                 _logger.warning("a round of the operators of %s failed: %r", self._cluster.assets.domain, error)
             except Exception:
                 # One malformed object (such as a user's pool) must not end the operators.

@@ -21,8 +21,9 @@ from sandbox.machines.firewall import Settings as FirewallSettings
 from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
-from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, PASSING_FAILURES, Cluster, Clusters, OneControlPlaneCluster
+from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, Cluster, Clusters, OneControlPlaneCluster
 from sandbox.openshift.config_daemon import ConfigDaemon
+from sandbox.openshift.control_plane import PASSING_FAILURES
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.kubelet import Container, Kubelet, KubeletConfig

@@ -16,7 +16,8 @@ from starlette.responses import JSONResponse, Response
 
 from sandbox.control import Call, ControlError, Endpoint, Field, Values
 from sandbox.openshift import resources
-from sandbox.openshift.cluster import PASSING_FAILURES, Cluster, Clusters
+from sandbox.openshift.cluster import Cluster, Clusters
+from sandbox.openshift.control_plane import PASSING_FAILURES
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.resources import condition_of
 

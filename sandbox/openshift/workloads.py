@@ -14,16 +14,14 @@ import ipaddress
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx
-
 from sandbox.openshift import backup
 from sandbox.openshift.api import APIError, Object
-from sandbox.openshift.control_plane import ControlPlaneError
+from sandbox.openshift.control_plane import PASSING_FAILURES
 from sandbox.openshift.etcd_operator import MIRROR
 from sandbox.openshift.kubelet import CONTAINER_RUNTIME
 from sandbox.openshift.resources import annotations_of, condition_of, is_ready, labels_of, selects
@@ -42,7 +40,6 @@ STOPS_AFTER: Final = "sandbox/stops-after"
 ROUTER_LABEL: Final = "ingresscontroller.operator.openshift.io/deployment-ingresscontroller"
 """Label of the pods of an IngressController."""
 
-_FAILURES: Final = (APIError, ControlPlaneError, httpx.HTTPError)
 # Real seconds until a failed step is tried again.
 _RETRY_PAUSE: Final = 2.0
 
@@ -55,10 +52,32 @@ class _Ending:
     task: asyncio.Task[None]
 
 
-class Workloads:
-    """All pods of one cluster; ``nodes`` returns the current Node objects by name."""
+async def follow(cluster: Cluster, path: str, key: str, objects: dict[str, Object], changed: asyncio.Event) -> None:
+    """Keep in ``objects`` those of a collection, by ``key`` of their metadata, and set ``changed`` with each change; until cancelled."""
+    while True:
+        try:
+            items, version = await cluster.api.list_at(path)
+            objects.clear()
+            objects |= {item["metadata"][key]: item for item in items}
+            changed.set()
+            async for kind, item in cluster.api.watch(path, version):
+                if kind == "BOOKMARK":
+                    continue
+                if kind == "DELETED":
+                    objects.pop(item["metadata"][key], None)
+                else:
+                    objects[item["metadata"][key]] = item
+                changed.set()
+        except PASSING_FAILURES as error:
+            if not (isinstance(error, APIError) and error.status == 410):
+                _logger.warning("%s of %s cannot be followed: %r", path, cluster.assets.domain, error)
+            await asyncio.sleep(1.0)
 
-    def __init__(self, cluster: Cluster, nodes: Callable[[], Mapping[str, Object]]) -> None:
+
+class Workloads:
+    """All pods of one cluster; ``nodes``: the current Node objects by name."""
+
+    def __init__(self, cluster: Cluster, nodes: Mapping[str, Object]) -> None:
         self._cluster = cluster
         self._nodes = nodes
         self._pods: dict[str, Object] = {}
@@ -71,30 +90,13 @@ class Workloads:
         """Work until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._follow())
+                group.create_task(follow(self._cluster, PODS, "uid", self._pods, self._changed))
                 group.create_task(self._work())
         finally:
             for ending in self._endings.values():
                 ending.task.cancel()
             for task in self._backups.values():
                 task.cancel()
-
-    async def _follow(self) -> None:
-        while True:
-            try:
-                items, version = await self._cluster.api.list_at(PODS)
-                self._pods = {item["metadata"]["uid"]: item for item in items}
-                self._changed.set()
-                async for kind, item in self._cluster.api.watch(PODS, version):
-                    if kind == "DELETED":
-                        self._pods.pop(item["metadata"]["uid"], None)
-                    elif kind != "BOOKMARK":
-                        self._pods[item["metadata"]["uid"]] = item
-                    self._changed.set()
-            except _FAILURES as error:
-                if not (isinstance(error, APIError) and error.status == 410):
-                    _logger.warning("pods of %s cannot be followed: %r", self._cluster.assets.domain, error)
-                await asyncio.sleep(1.0)
 
     async def _work(self) -> None:
         while True:
@@ -103,7 +105,7 @@ class Workloads:
             for uid, pod in list(self._pods.items()):
                 try:
                     await self._attend(uid, pod)
-                except _FAILURES as error:
+                except PASSING_FAILURES as error:
                     if not (isinstance(error, APIError) and error.status in {404, 409}):
                         _logger.warning("pod %s of %s: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
             try:
@@ -114,7 +116,7 @@ class Workloads:
                 continue
 
     async def _attend(self, uid: str, pod: Object) -> None:
-        node = self._nodes().get(pod["spec"].get("nodeName", ""))
+        node = self._nodes.get(pod["spec"].get("nodeName", ""))
         if MIRROR in annotations_of(pod) and not pod["metadata"].get("deletionTimestamp"):
             # A static pod: what shows it also writes its status.
             return
@@ -150,7 +152,7 @@ class Workloads:
             except backup.BackupError as error:
                 status = backup.ended(pod["status"], 1, str(error))
             await self._cluster.api.patch(f"{_path(pod)}/status", {"status": status})
-        except _FAILURES as error:
+        except PASSING_FAILURES as error:
             _logger.warning("the end of pod %s of %s is not reported: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)
             self._backups.pop(uid, None)
 
@@ -158,7 +160,7 @@ class Workloads:
         load = Counter(item["spec"].get("nodeName") for item in self._pods.values())
         ports = _host_ports(pod)
         taken = {item["spec"].get("nodeName") for item in self._pods.values() if ports & _host_ports(item)}
-        fitting = [name for name, node in self._nodes().items() if name not in taken and _fits(pod, node)]
+        fitting = [name for name, node in self._nodes.items() if name not in taken and _fits(pod, node)]
         if not fitting:
             return
         name = min(fitting, key=lambda name: (load[name], name))
@@ -186,7 +188,7 @@ class Workloads:
         try:
             await self._cluster.clock.sleep(seconds)
             await self._cluster.api.delete(_path(pod), grace_seconds=0, uid=uid)
-        except _FAILURES as error:
+        except PASSING_FAILURES as error:
             # 409: the pod is gone, and another has its name.
             if not (isinstance(error, APIError) and error.status == 409):
                 _logger.warning("pod %s of %s cannot be removed: %r", pod["metadata"]["name"], self._cluster.assets.domain, error)

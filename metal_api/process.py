@@ -122,7 +122,9 @@ class Child:
             return await start_child(self._command(), directory=self._directory, output=log)
 
 
-async def start_child(command: Sequence[str], *, directory: Path, output: int | BinaryIO) -> asyncio.subprocess.Process:
+async def start_child(
+    command: Sequence[str], *, directory: Path, output: int | BinaryIO, pass_fds: Sequence[int] = ()
+) -> asyncio.subprocess.Process:
     """Start a program that does not outlive this process. ``output``: where its output and its errors go. Raises ``OSError``."""
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())),
@@ -133,4 +135,5 @@ async def start_child(command: Sequence[str], *, directory: Path, output: int | 
         stderr=asyncio.subprocess.STDOUT,
         # A terminal's Ctrl-C is for the server, which then ends its children in order.
         start_new_session=True,
+        pass_fds=pass_fds,
     )

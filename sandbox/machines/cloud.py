@@ -19,7 +19,6 @@ import os
 import re
 import shutil
 import socket
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from typing import Any
 import httpx
 import yaml
 
+from metal_api.process import start_child
 from sandbox.machines import firewall
 from sandbox.machines.firewall import Firewall
 from sandbox.machines.host import Host, Hung
@@ -38,15 +38,6 @@ HEALTH_PORT = 8404
 HAPROXY_STARTS = 5
 """As systemd's default StartLimitBurst."""
 SYSTEM_PATH = os.pathsep.join(("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"))
-# The kernel ends the child when this process ends, even by kill -9 (prctl(2), PR_SET_PDEATHSIG 1, SIGKILL 9). The child has to ask
-# for it itself: a fresh interpreter does, since preexec_fn may deadlock in a process with threads. A parent that ended before that
-# shows as another id.
-LAUNCHER = (
-    "import ctypes, os, sys\n"
-    "ctypes.CDLL(None, use_errno=True).prctl(1, 9, 0, 0, 0)\n"
-    "os.getppid() == int(sys.argv[1]) or os._exit(125)\n"
-    "os.execv(sys.argv[2], sys.argv[2:])\n"
-)
 
 
 class CloudSystem:
@@ -165,22 +156,15 @@ class CloudSystem:
         own = host.hardware.address
         defaults = {name: own if value == "0.0.0.0" else value for name, value in self._defaults().items()}  # noqa: S104 - compared
         environment = {"PATH": SYSTEM_PATH, "LB_ADDRESS": own, **defaults}
+        command = ["env", "-i", *map("=".join, environment.items()), program, "-db", "-f"]
         try:
             sockets = self._closed_ports(config, rules, environment["LB_ADDRESS"])
         except OSError as error:
             return f"cannot bind: {error}"
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", "-c", LAUNCHER, str(os.getpid())),
-            program,
-            "-db",
-            "-f",
-            str(self._adapted(config, sockets)),
-            cwd=host.directory,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
+        process = await start_child(
+            [*command, str(self._adapted(config, sockets))],
+            directory=host.directory,
+            output=asyncio.subprocess.PIPE,
             pass_fds=[listener.fileno() for listener in sockets.values()],
         )
         lines: list[str] = []

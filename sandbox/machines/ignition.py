@@ -92,9 +92,9 @@ def data_url(content: bytes) -> str:
 
 def decode_data_url(url: str) -> bytes:
     """The bytes of a data URL (RFC 2397). Raises :class:`IgnitionError` when it is none."""
-    header, comma, payload = url.removeprefix("data:").partition(",")
-    if not comma:
-        raise IgnitionError("invalid data URL: no comma")
+    header, comma, payload = url.partition(",")
+    if not comma or not header.startswith("data:"):
+        raise IgnitionError(f"invalid data URL: {url[:40]}")
     raw = urllib.parse.unquote_to_bytes(payload)
     if not header.endswith(";base64"):
         return raw

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
 
 import yaml
 
+from sandbox.machines.ignition import IgnitionError, decode_data_url
 from sandbox.openshift.installer import catalogue
 from sandbox.openshift.installer.documents import documents, first_document
 
@@ -51,10 +51,10 @@ def files_of(config: Mapping[str, Any]) -> dict[str, bytes]:
         if source is None:
             continue
         try:
-            content = data_url(source)
+            content = decode_data_url(source)
             if contents.get("compression") == "gzip":
                 content = gzip.decompress(content)
-        except (ValueError, OSError, EOFError) as error:
+        except (IgnitionError, OSError, EOFError) as error:
             raise AssetError(f"content of {entry.get('path')} cannot be read: {error}") from error
         files[entry["path"]] = content
     return files
@@ -71,17 +71,6 @@ def links_of(text: str) -> Iterator[tuple[str, str]]:
         key, _equals, targets = line.partition("=")
         if key in ("WantedBy", "RequiredBy"):
             yield from (({"WantedBy": "wants", "RequiredBy": "requires"}[key], target) for target in targets.split())
-
-
-def data_url(url: str) -> bytes:
-    """Return what a data URL (RFC 2397) holds. Raises :class:`ValueError`."""
-    scheme, _unused, content = url.partition(":")
-    head, comma, body = content.partition(",")
-    if scheme != "data" or not comma:
-        raise ValueError(f"not a data URL: {url[:40]}...")
-    if head.endswith(";base64"):
-        return base64.b64decode(unquote_to_bytes(body), validate=True)
-    return unquote_to_bytes(body)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import logging
 import time
 from collections.abc import Callable
@@ -18,6 +16,8 @@ from typing import Final
 from sandbox.openshift import pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import Assets
+from sandbox.openshift.installer.certificates import KeyPair
+from sandbox.openshift.installer.kubeconfig import Kubeconfig
 
 _logger = logging.getLogger(__name__)
 
@@ -134,36 +134,9 @@ class ControlPlaneKeys:
 
     def kubeconfig(self, client: str, address: str, port: int) -> bytes:
         """Return the kubeconfig of ``client``, a process of a control plane, for the API server at this address."""
-
-        def text(path: Path) -> str:
-            return base64.b64encode(path.read_bytes()).decode()
-
-        kubeconfig = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "internal",
-            "contexts": [{"name": "internal", "context": {"cluster": "internal", "user": "internal"}}],
-            "clusters": [
-                {
-                    "name": "internal",
-                    "cluster": {
-                        "server": f"https://{address}:{port}",
-                        "tls-server-name": f"api-int.{self._assets.domain}",
-                        "certificate-authority-data": base64.b64encode(self._assets.certificate("kube-apiserver-lb-signer")).decode(),
-                    },
-                }
-            ],
-            "users": [
-                {
-                    "name": "internal",
-                    "user": {
-                        "client-certificate-data": text(self.directory / f"{client}.crt"),
-                        "client-key-data": text(self.directory / f"{client}.key"),
-                    },
-                }
-            ],
-        }
-        return json.dumps(kubeconfig).encode()
+        pair = KeyPair(*(path.read_bytes() for path in pki.KeyPair.paths(self.directory / client)))
+        ca_bundle, name = self._assets.certificate("kube-apiserver-lb-signer"), f"api-int.{self._assets.domain}"
+        return Kubeconfig("internal", f"https://{address}:{port}", ca_bundle, client, pair, server_name=name).dump()
 
     def client(self, address: str, port: int) -> ClusterAPI:
         """Return an administrator's client of the API server at this address."""

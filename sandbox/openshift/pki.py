@@ -33,7 +33,7 @@ class KeyPair:
     @property
     def remaining(self) -> timedelta:
         """Time until the certificate ends; negative afterwards."""
-        return remaining(self.certificate)
+        return validity(self.certificate)[1] - datetime.now(UTC)
 
     @staticmethod
     def paths(base: Path) -> tuple[Path, Path]:
@@ -66,13 +66,8 @@ def write_file(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def remaining(certificate: bytes) -> timedelta:
-    """Time until the first certificate of a PEM text ends."""
-    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc - datetime.now(UTC)
-
-
 def validity(certificate: bytes) -> tuple[datetime, datetime]:
-    """Return from when to when a certificate (PEM) is valid."""
+    """Return from when to when the first certificate of a PEM text is valid."""
     loaded = x509.load_pem_x509_certificate(certificate)
     return loaded.not_valid_before_utc, loaded.not_valid_after_utc
 
@@ -89,29 +84,13 @@ def self_signed_ca(common_name: str, lifetime: timedelta) -> KeyPair:
 
 def client(signer: KeyPair, common_name: str, organizations: Iterable[str], lifetime: timedelta) -> KeyPair:
     """Make a client certificate: user ``common_name``, groups ``organizations``."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name(
-        [
-            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations),
-            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
-        ]
-    )
-    certificate, signer_key = _loaded(signer)
-    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
-    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+    return _issued(signer, _subject(common_name, organizations), lifetime, [ExtendedKeyUsageOID.CLIENT_AUTH])
 
 
 def server(signer: KeyPair, common_name: str, names: Iterable[str], lifetime: timedelta) -> KeyPair:
     """Make a certificate for a server that is a client of its peers too, with DNS names and IP addresses."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    certificate, signer_key = _loaded(signer)
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
     usages = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-    builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-    builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
-    return _pair(builder.sign(signer_key, hashes.SHA256()), key)
+    return _issued(signer, _subject(common_name), lifetime, usages, x509.SubjectAlternativeName(map(_general_name, names)))
 
 
 def addresses_of(certificate: bytes) -> set[str]:
@@ -124,11 +103,22 @@ def successor(signer: KeyPair, old: bytes, lifetime: timedelta) -> KeyPair:
     """Make a serving certificate with the subject and names of the PEM ``old``, signed anew."""
     before = x509.load_pem_x509_certificate(old)
     names = before.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return _issued(signer, before.subject, lifetime, [ExtendedKeyUsageOID.SERVER_AUTH], names)
+
+
+def _issued(
+    signer: KeyPair,
+    subject: x509.Name,
+    lifetime: timedelta,
+    usages: Iterable[x509.ObjectIdentifier],
+    names: x509.SubjectAlternativeName | None = None,
+) -> KeyPair:
     key = ec.generate_private_key(ec.SECP256R1())
     certificate, signer_key = _loaded(signer)
-    builder = _builder(before.subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    builder = builder.add_extension(names, critical=False)
+    builder = _builder(subject, certificate.subject, key.public_key(), certificate.public_key(), lifetime, is_ca=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+    if names is not None:
+        builder = builder.add_extension(names, critical=False)
     return _pair(builder.sign(signer_key, hashes.SHA256()), key)
 
 
@@ -168,13 +158,7 @@ def request(common_name: str, organizations: Iterable[str], names: Iterable[str]
     ``names``: subject alternative names, DNS or IP. Returns PEM of the request and of the key.
     """
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name(
-        [
-            *(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations),
-            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
-        ]
-    )
-    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    builder = x509.CertificateSigningRequestBuilder().subject_name(_subject(common_name, organizations))
     general = [_general_name(name) for name in names]
     if general:
         builder = builder.add_extension(x509.SubjectAlternativeName(general), critical=False)
@@ -231,6 +215,11 @@ def _loaded(pair: KeyPair) -> tuple[x509.Certificate, CertificateIssuerPrivateKe
 
 def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
     return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), private_pem(key))
+
+
+def _subject(common_name: str, organizations: Iterable[str] = ()) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
 def _general_name(name: str) -> x509.GeneralName:

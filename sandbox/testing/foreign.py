@@ -9,7 +9,6 @@ end-to-end tests file some to test our checks.
 from __future__ import annotations
 
 import base64
-import ipaddress
 import json
 import ssl
 import urllib.parse
@@ -17,15 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from sandbox.machines.ignition import decode_data_url
+from sandbox.openshift import pki
+from sandbox.openshift.kubelet import CLIENT_SIGNER, SERVING_SIGNER
 from sandbox.testing.observer import REQUESTS, Endpoint, Names
-
-CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
-SERVING_SIGNER = "kubernetes.io/kubelet-serving"
 
 
 class UnauthorizedClient:
@@ -36,7 +31,7 @@ class UnauthorizedClient:
         self._names = names
         config = json.loads(pointer.read_text(encoding="utf-8"))
         sources = config["ignition"]["security"]["tls"]["certificateAuthorities"]
-        self._pem = "\n".join(data_url(source["source"]).decode() for source in sources)
+        self._pem = "\n".join(decode_data_url(source["source"]).decode() for source in sources)
 
     def take_bootstrap_kubeconfig(self) -> dict[str, Any]:
         """Return the kubeconfig in the workers' Ignition config of the machine config server."""
@@ -46,7 +41,7 @@ class UnauthorizedClient:
         answer = Endpoint(host, self._names.addresses(host)[0], 22623, trust, source).request("GET", "/config/worker")
         answer.raise_for_status()
         files = {file["path"]: file for file in answer.json()["storage"]["files"]}
-        content = data_url(files["/etc/kubernetes/kubeconfig"]["contents"]["source"])
+        content = decode_data_url(files["/etc/kubernetes/kubeconfig"]["contents"]["source"])
         kubeconfig: dict[str, Any] = yaml.safe_load(content)
         return kubeconfig
 
@@ -63,6 +58,7 @@ class UnauthorizedClient:
         token = kubeconfig["users"][0]["user"]["token"]
         url = urllib.parse.urlsplit(server["server"])
         host = url.hostname or f"api-int.{self.cluster}"
+        request, _key = pki.request(f"system:node:{node}", ["system:nodes"], (*dns_names, *addresses))
         endpoint = Endpoint(host, self._names.addresses(host)[0], url.port or 6443, ssl.create_default_context(cadata=ca))
         body = {
             "apiVersion": "certificates.k8s.io/v1",
@@ -70,28 +66,8 @@ class UnauthorizedClient:
             "metadata": {"name": name},
             "spec": {
                 "signerName": SERVING_SIGNER if serving else CLIENT_SIGNER,
-                "request": base64.b64encode(signing_request(node, dns_names, addresses)).decode(),
+                "request": base64.b64encode(request).decode(),
                 "usages": ["digital signature", "server auth" if serving else "client auth"],
             },
         }
         endpoint.request("POST", REQUESTS, token=token, body=body).raise_for_status()
-
-
-def signing_request(node: str, dns_names: tuple[str, ...] = (), addresses: tuple[str, ...] = ()) -> bytes:
-    """Return a PEM request with a new key, as a kubelet files it for ``node``."""
-    subject = x509.Name(
-        [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"), x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{node}")]
-    )
-    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
-    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in dns_names]
-    alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    if alternatives:
-        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-    key = ec.generate_private_key(ec.SECP256R1())
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-
-def data_url(source: str) -> bytes:
-    """Return the content of a ``data:`` URL (RFC 2397)."""
-    header, content = source.removeprefix("data:").split(",", 1)
-    return base64.b64decode(content) if header.endswith(";base64") else urllib.parse.unquote_to_bytes(content)

@@ -16,21 +16,23 @@ from .certificates import KeyPair
 
 @dataclass(frozen=True)
 class Kubeconfig:
-    """A user's kubeconfig for a cluster; ``ca_bundle`` is PEM."""
+    """A user's kubeconfig for a cluster; ``ca_bundle`` is PEM. ``server_name``: in the certificate of the server, if not its host."""
 
     cluster_name: str
     server: str
     ca_bundle: bytes
     user: str
     client: KeyPair
+    server_name: str = ""
 
     def dump(self) -> bytes:
+        cluster = {"certificate-authority-data": _base64(self.ca_bundle), "server": self.server}
+        if self.server_name:
+            cluster["tls-server-name"] = self.server_name
         document: dict[str, Any] = {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [
-                {"name": self.cluster_name, "cluster": {"certificate-authority-data": _base64(self.ca_bundle), "server": self.server}}
-            ],
+            "clusters": [{"name": self.cluster_name, "cluster": cluster}],
             "contexts": [{"name": self.user, "context": {"cluster": self.cluster_name, "user": self.user}}],
             "current-context": self.user,
             "preferences": {},

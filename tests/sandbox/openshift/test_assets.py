@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from sandbox.openshift.assets import Assets, data_url
+from sandbox.machines.ignition import decode_data_url
+from sandbox.openshift.assets import Assets
 from sandbox.openshift.installer import catalogue
 
 DOWNLOAD = "/usr/local/bin/release-image-download.sh"
@@ -47,6 +48,6 @@ def test_a_release_that_the_mirror_does_not_have_is_replaced_by_one_of_its_chann
 def with_channel(ignition: dict[str, Any], channel: str) -> dict[str, Any]:
     config = copy.deepcopy(ignition)
     (manifest,) = (file for file in config["storage"]["files"] if file["path"].endswith("/cvo-overrides.yaml"))
-    text = re.sub(r"channel: \S+", f"channel: {channel}", data_url(manifest["contents"]["source"]).decode())
+    text = re.sub(r"channel: \S+", f"channel: {channel}", decode_data_url(manifest["contents"]["source"]).decode())
     manifest["contents"]["source"] = "data:," + quote(text)
     return config

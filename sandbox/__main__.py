@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
-    from sandbox.openshift import BinariesError, ensure_binaries  # noqa: PLC0415
+    from sandbox.openshift.binaries import BinariesError, ensure_binaries  # noqa: PLC0415
     from sandbox.serve import Options, enter_for, parse_listen, serve  # noqa: PLC0415
 
     try:

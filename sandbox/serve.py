@@ -61,20 +61,13 @@ from sandbox.metal.attachment import Attachment, attachment
 from sandbox.metal.control import control_app
 from sandbox.metal.world import SandboxWorld, environment_of_sandbox, of_sandbox
 from sandbox.networks import IDENTITY, NetworkError, Networks
-from sandbox.openshift import (
-    Binaries,
-    BinariesError,
-    Clusters,
-    OneControlPlaneCluster,
-    StaticPodCluster,
-    ensure_binaries,
-    passing_time,
-    registry,
-    system_factory,
-    upgrade,
-)
+from sandbox.openshift import passing_time, registry, upgrade
+from sandbox.openshift.binaries import Binaries, BinariesError, ensure_binaries
+from sandbox.openshift.cluster import Clusters, OneControlPlaneCluster
 from sandbox.openshift.mirror import create_mirror_app
 from sandbox.openshift.mirror import keyring as release_keyring
+from sandbox.openshift.static_pod_cluster import StaticPodCluster
+from sandbox.openshift.systems import system_factory
 from sandbox.proxy import LOGIN as PROXY_LOGIN
 from sandbox.proxy import Proxy
 from sandbox.qemu import QemuMachines

@@ -47,7 +47,6 @@ _DNSMASQ: Final = (
     *("--no-hosts", "--no-resolv", "--log-dhcp"),
 )
 _THREADS: Final = 4
-_CONNECT_WITHIN: Final = 10.0
 
 _T = TypeVar("_T")
 Inside = Callable[..., Awaitable[Any]]
@@ -131,11 +130,6 @@ class Link:
         It listens at all addresses, as services of a node do, also before DHCP has configured one.
         """
         return await self._inside(_open_socket, port)
-
-    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection in the namespace of the machine. Raises ``OSError``."""
-        made = await self._inside(socket.create_connection, (address, port), _CONNECT_WITHIN)
-        return await asyncio.open_connection(sock=made)
 
     async def _inside(self, function: Callable[..., _T], *arguments: Any) -> _T:
         """Run a function in a thread of the namespace. Raises ``OSError`` once the machine has no power any more."""

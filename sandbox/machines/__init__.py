@@ -8,7 +8,6 @@ An installed machine runs a :class:`System`, which a :data:`SystemFactory` creat
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -81,9 +80,6 @@ class Machine(Protocol):
 
     async def listen(self, address: str, port: int) -> socket.socket:
         """Return a socket that listens at an address of the machine. Raises ``OSError`` when the port is taken or may not be bound."""
-
-    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection from the machine. Raises ``OSError``."""
 
     @property
     def userland(self) -> Userland | None:

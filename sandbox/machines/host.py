@@ -149,11 +149,6 @@ class Host:
     async def listen(self, address: str, port: int) -> socket.socket:
         return await self._card.listen(address, port) if self._card is not None else open_socket(address, port)
 
-    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._card is not None:
-            return await self._card.connect(address, port)
-        return await asyncio.open_connection(address, port, local_addr=(self.address, 0))
-
     @property
     def userland(self) -> Userland | None:
         return self._userland

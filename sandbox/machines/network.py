@@ -56,8 +56,6 @@ class Card(Protocol):
 
     async def listen(self, address: str, port: int) -> socket.socket: ...
 
-    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]: ...
-
 
 class Turn:
     """The turn of one request among those of all machines. It is released while a packet stays without an answer: that costs this computer
@@ -188,7 +186,47 @@ class BoundHTTP:
             raise httpx.ConnectError(f"no host in {url!r}")
         self._check_connection()
         async with Turn(self._turns) as turn:
-            return await self._request(turn, method, target, headers, content, ca_pem, cert, timeout, at_most, verify=verify)
+            port = target.port or (443 if target.scheme == "https" else 80)
+            # Who shows a certificate, a kubelet, keeps its connection, and with it the server, until that fails.
+            place, keeps = (target.host, port), cert is not None
+            addresses = [self._reached[place]] if keeps and place in self._reached else await self._addresses(target.host)
+            sent = {
+                "host": target.netloc.decode("ascii"),
+                "accept": "*/*",
+                "user-agent": "machine",
+                **{k.lower(): v for k, v in (headers or {}).items()},
+            }
+            failure: httpx.TransportError = httpx.ConnectError(f"no address for {target.host}")
+            for address in addresses:
+                source = self.private_address if is_private(address) else self.address
+                if not source:
+                    failure = httpx.ConnectError(f"connect to {address}: network is unreachable, this machine has no private address")
+                    continue
+                transport = self._transport(source, target.scheme, target.host, port, ca_pem, cert, verify=verify)
+                request = httpx.Request(
+                    method,
+                    target.copy_with(host=address),
+                    headers=sent,
+                    content=content,
+                    extensions={
+                        # The certificate is checked against the requested name, not the address behind it.
+                        "sni_hostname": target.host,
+                        "timeout": httpx.Timeout(timeout).as_dict(),
+                        "trace": turn.trace,
+                    },
+                )
+                try:
+                    response = await self._answer(turn, transport, request, at_most)
+                except httpx.TransportError as error:
+                    self._reached.pop(place, None)
+                    if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                        raise
+                    failure = error
+                else:
+                    if keeps:
+                        self._reached[place] = address
+                    return response
+            raise failure
 
     async def fetch(
         self,
@@ -208,62 +246,6 @@ class BoundHTTP:
         self._check_connection()
         source = Source(self.address, self._addresses, self._turns, self.inside)
         return await self._outside.get(source, url, headers, anchors, proxy, timeout)
-
-    async def _request(  # noqa: PLR0913, PLR0917 - as above
-        self,
-        turn: Turn,
-        method: str,
-        target: httpx.URL,
-        headers: Mapping[str, str] | None,
-        content: bytes | None,
-        ca_pem: bytes | None,
-        cert: tuple[Path, Path] | None,
-        timeout: float,  # noqa: ASYNC109 - as above
-        at_most: int | None,
-        *,
-        verify: bool,
-    ) -> httpx.Response:
-        port = target.port or (443 if target.scheme == "https" else 80)
-        # Who shows a certificate, a kubelet, keeps its connection, and with it the server, until that fails.
-        place, keeps = (target.host, port), cert is not None
-        addresses = [self._reached[place]] if keeps and place in self._reached else await self._addresses(target.host)
-        sent = {
-            "host": target.netloc.decode("ascii"),
-            "accept": "*/*",
-            "user-agent": "machine",
-            **{k.lower(): v for k, v in (headers or {}).items()},
-        }
-        failure: httpx.TransportError = httpx.ConnectError(f"no address for {target.host}")
-        for address in addresses:
-            source = self.private_address if is_private(address) else self.address
-            if not source:
-                failure = httpx.ConnectError(f"connect to {address}: network is unreachable, this machine has no private address")
-                continue
-            transport = self._transport(source, target.scheme, target.host, port, ca_pem, cert, verify=verify)
-            request = httpx.Request(
-                method,
-                target.copy_with(host=address),
-                headers=sent,
-                content=content,
-                extensions={
-                    # The certificate is checked against the requested name, not the address behind it.
-                    "sni_hostname": target.host,
-                    "timeout": httpx.Timeout(timeout).as_dict(),
-                    "trace": turn.trace,
-                },
-            )
-            try:
-                response = await self._answer(turn, transport, request, at_most)
-            except httpx.TransportError as error:
-                self._reached.pop(place, None)
-                if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-                    raise
-                failure = error
-            else:
-                if keeps:
-                    self._reached[place] = address
-                return response
-        raise failure
 
     def _make(self, **options: Any) -> httpx.AsyncBaseTransport:
         return httpx.AsyncHTTPTransport(**options)

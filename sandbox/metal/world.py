@@ -16,11 +16,10 @@ from starlette.responses import Response
 
 from metal_api.accounts.authentication import Authentication
 from metal_api.catalogue.data import catalogue
-from metal_api.core.database import Database, SqliteDatabase
+from metal_api.core.database import SqliteDatabase
 from metal_api.core.errors import ApiError
 from metal_api.core.machines import Machines
 from metal_api.core.requests import Requested
-from metal_api.core.store import Observer
 from metal_api.core.world import STATE, Environment
 from metal_api.first_start import Owner
 from metal_api.world import MetalWorld
@@ -66,17 +65,7 @@ class SandboxWorld(MetalWorld):
     store: PastStore
     policy: SandboxPolicy
 
-    def __init__(  # noqa: PLR0913 - the parts of a server
-        self,
-        state_dir: Path,
-        clock: Clock,
-        machines: Machines,
-        *,
-        environment: Environment,
-        owner: Owner,
-        database: Database | None = None,
-        observe: Observer | None = None,
-    ) -> None:
+    def __init__(self, state_dir: Path, clock: Clock, machines: Machines, *, environment: Environment, owner: Owner) -> None:
         state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.clock = clock
         self.faults = Faults()
@@ -88,8 +77,7 @@ class SandboxWorld(MetalWorld):
             machines,
             environment=environment,
             owner=owner,
-            database=database or SqliteDatabase(state_dir / STATE),
-            observe=observe,
+            database=SqliteDatabase(state_dir / STATE),
             policy=policy,
             resources=RESOURCES,
             store_type=PastStore,

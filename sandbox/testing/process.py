@@ -56,7 +56,6 @@ class RunningSandbox:
         *,
         log: Path,
         speed: float = 60.0,
-        seed: int | None = None,
         vendor_names: bool = False,
         listen: str = "127.0.0.1:0",
         machines: str = "simulated",
@@ -66,7 +65,6 @@ class RunningSandbox:
         self.log = log
         self.environment: dict[str, str] = {}
         self._speed = speed
-        self._seed = seed
         self._vendor_names = vendor_names
         self._machines = machines
         self._started = started
@@ -96,8 +94,6 @@ class RunningSandbox:
         """Start the sandbox, or start it again with the same address and state, and return when it is ready."""
         command = [sys.executable, "-m", "sandbox", "serve", "--state", str(self.directory), "--listen", self._address]
         command += ["--speed", f"{self._speed:g}", "--until-eof", "--machines", self._machines]
-        if self._seed is not None:
-            command += ["--seed", str(self._seed)]
         if self._vendor_names:
             command.append("--vendor-names")
         process = subprocess.Popen(

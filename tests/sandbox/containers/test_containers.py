@@ -22,7 +22,9 @@ from sandbox.machines.cloud import CloudSystem
 from sandbox.machines.host import Host, Hung, Site
 from sandbox.machines.network import NameService
 from sandbox.machines.simulated import Life
-from sandbox.openshift import Binaries, Clusters, system_factory
+from sandbox.openshift.binaries import Binaries
+from sandbox.openshift.cluster import Clusters
+from sandbox.openshift.systems import system_factory
 
 NOWHERE = Path("/nonexistent")
 NO_CLUSTERS = system_factory(Clusters(NOWHERE, Clock(1.0), Binaries(NOWHERE, NOWHERE, NOWHERE)))

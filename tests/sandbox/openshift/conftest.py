@@ -30,12 +30,14 @@ from sandbox.clock import Clock
 from sandbox.machines.network import BoundHTTP
 from sandbox.machines.outside import Outside
 from sandbox.metal.attachment import Attachment
-from sandbox.openshift import Binaries, BinariesError, Clusters, OneControlPlaneCluster, kubelet, system_factory
+from sandbox.openshift import kubelet
 from sandbox.openshift.api import NODES, Object
 from sandbox.openshift.assets import Assets
-from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, cache_folder
+from sandbox.openshift.binaries import READY_FOLDER_VARIABLE, Binaries, BinariesError, cache_folder
+from sandbox.openshift.cluster import Clusters, OneControlPlaneCluster
 from sandbox.openshift.installer import cli
 from sandbox.openshift.resources import ETCD, condition_of
+from sandbox.openshift.systems import system_factory
 from tests.eventually import eventually
 from tests.registries import Registries
 
@@ -95,9 +97,6 @@ class PretendedMachine:
 
     async def listen(self, address: str, port: int) -> socket.socket:
         return open_socket(address, port)
-
-    async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await asyncio.open_connection(address, port, local_addr=(self.address, 0))
 
     def attachment(self) -> Attachment:
         return Attachment()

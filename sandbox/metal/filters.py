@@ -18,7 +18,6 @@ from metal_api.core.app import JSONAnswer
 from metal_api.core.errors import ApiError
 from metal_api.core.requests import Answer, Requested
 from sandbox.metal.faults import Fault, Faults
-from sandbox.metal.rate_limit import RateLimit
 from sandbox.metal.settings import Settings
 
 
@@ -89,11 +88,15 @@ class Delay:
 
 
 class Limit:
-    """Counts the requests of valid tokens, and refuses those over the limit."""
+    """Counts the requests of valid tokens, and refuses those over the limit, with the headers that clients such as packngo read.
+
+    A window begins with the first request after the last window ended.
+    """
 
     def __init__(self, settings: Settings, authentication: Authentication) -> None:
-        self._limit = RateLimit(settings)
+        self._settings = settings
         self._authentication = authentication
+        self._windows: dict[str, tuple[float, int]] = {}
 
     async def __call__(self, requested: Requested, process: Answer) -> Response:
         try:
@@ -101,12 +104,35 @@ class Limit:
         except ApiError:
             return await process()
         try:
-            headers = self._limit.count(requested.token)
+            headers = self._count(requested.token)
         except ApiError as problem:
             return JSONAnswer({"errors": list(problem.texts)}, problem.status, headers=problem.headers)
         answer = await process()
         answer.headers.update(headers)
         return answer
+
+    def _count(self, token: str) -> dict[str, str]:
+        """Count a request and return the headers for its answer, none without a limit. Raises 429 (text ours)."""
+        limit = self._settings["rate_limit"]
+        if limit["requests"] is None:
+            return {}
+        now = time.time()
+        start, used = self._windows.get(token, (now, 0))
+        if now >= start + limit["seconds"]:
+            start, used = now, 0
+        used += 1
+        self._windows[token] = (start, used)
+        ends = start + limit["seconds"]
+        headers = {
+            "X-RateLimit-Limit": str(limit["requests"]),
+            "X-RateLimit-Remaining": str(max(0, limit["requests"] - used)),
+            "X-RateLimit-Reset": str(int(ends + self._settings["clock"]["ahead"]) + 1),
+        }
+        if used > limit["requests"]:
+            if limit["retry_after"]:
+                headers["Retry-After"] = str(max(1, int(ends - now) + 1))
+            raise ApiError(429, "Too many requests", headers=headers)
+        return headers
 
 
 class ShiftClock:

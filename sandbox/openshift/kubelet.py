@@ -44,7 +44,6 @@ from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE,
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
-from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 
@@ -491,11 +490,10 @@ class Kubelet:
         pair = KeyPair.read(self._serving_base)
         if pair is None:
             raise FileNotFoundError("the serving certificate is gone from the disk")
-        context = server_context(pair, self._config.client_ca)
         if self._listener is not None:
             await self._listener.close()
         listener = Listener(self._application, websockets=True)
-        await listener.open(self._network.address, PORT, context)
+        await listener.open(self._network.address, PORT, pair.server_context(self._config.client_ca))
         if self._config.firewall is not None:
             self._config.firewall.guard(*listener.sockets)
         self._listener = listener

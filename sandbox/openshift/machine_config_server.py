@@ -246,7 +246,7 @@ def template(pool: str, *, schedulable: bool, dual_stack: bool = False) -> Confi
         "spec": {
             "config": {
                 "ignition": {"version": "3.5.0"},
-                "storage": {"files": [_file(KUBELET_CONFIGURATION, yaml.safe_dump(kubelet))]},
+                "storage": {"files": [file_of(KUBELET_CONFIGURATION, yaml.safe_dump(kubelet))]},
                 "systemd": {"units": [{"name": KUBELET_UNIT, "enabled": True, "contents": unit}]},
             }
         },
@@ -267,12 +267,12 @@ def with_appended(config: Config, *, rendered: str, assets: Assets, version: str
         "spec": {"config": config, "osImageURL": assets.os_image(version)},
     }
     appended = [
-        _file(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
-        _file("/var/lib/kubelet/config.json", assets.pull_secret, mode=0o600),
-        _file("/etc/kubernetes/ca.crt", assets.kubelet_ca_bundle.decode()),
-        _file(KUBELET_CA_FILE, node_ca_bundle.decode()),
-        _file(NODE_ANNOTATIONS, json.dumps(annotations)),
-        _file("/etc/ignition-machine-config-encapsulated.json", json.dumps(encapsulated), mode=0o600),
+        file_of(KUBECONFIG, _bootstrap_kubeconfig(assets), mode=0o600),
+        file_of("/var/lib/kubelet/config.json", assets.pull_secret, mode=0o600),
+        file_of("/etc/kubernetes/ca.crt", assets.kubelet_ca_bundle.decode()),
+        file_of(KUBELET_CA_FILE, node_ca_bundle.decode()),
+        file_of(NODE_ANNOTATIONS, json.dumps(annotations)),
+        file_of("/etc/ignition-machine-config-encapsulated.json", json.dumps(encapsulated), mode=0o600),
     ]
     files = {file["path"]: file for file in [*config["storage"]["files"], *appended]}
     return {**config, "storage": {"files": list(files.values())}}
@@ -298,6 +298,7 @@ def _bootstrap_kubeconfig(assets: Assets) -> str:
     return yaml.safe_dump(document, sort_keys=False, width=1 << 20)
 
 
-def _file(path: str, content: str, *, mode: int = 0o644) -> Config:
+def file_of(path: str, content: str, *, mode: int = 0o644) -> Config:
+    """Return a file of an Ignition config."""
     source = f"data:text/plain;charset=utf-8;base64,{base64.b64encode(content.encode()).decode()}"
     return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": source}}

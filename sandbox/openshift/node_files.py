@@ -9,12 +9,12 @@ are of ConfigMap ``user-ca-bundle``. Objects that change later are not followed.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from typing import Any, Final
 
 from sandbox.openshift.api import Object
 from sandbox.openshift.assets import Assets
+from sandbox.openshift.machine_config_server import file_of
 
 REGISTRIES: Final = "/etc/containers/registries.conf"
 PROXY_ENVIRONMENT: Final = "/etc/mco/proxy.env"
@@ -67,15 +67,7 @@ def _trust_bundle(manifests: list[Object]) -> str:
 
 
 def _machine_config(name: str, pool: str, files: dict[str, str]) -> Object:
-    entries = [
-        {
-            "path": path,
-            "mode": 0o600 if path == ANCHOR else 0o644,
-            "overwrite": True,
-            "contents": {"source": f"data:text/plain;charset=utf-8;base64,{base64.b64encode(content.encode()).decode()}"},
-        }
-        for path, content in files.items()
-    ]
+    entries = [file_of(path, content, mode=0o600 if path == ANCHOR else 0o644) for path, content in files.items()]
     return {
         "apiVersion": "machineconfiguration.openshift.io/v1",
         "kind": "MachineConfig",

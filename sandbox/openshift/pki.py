@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import ssl
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +20,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from metal_api.tls import new_context
 
 # Clocks of the machines that check may be a little behind.
 _BACKDATED = timedelta(minutes=5)
@@ -34,6 +38,20 @@ class KeyPair:
     def remaining(self) -> timedelta:
         """Time until the certificate ends; negative afterwards."""
         return validity(self.certificate)[1] - datetime.now(UTC)
+
+    def server_context(self, client_ca: bytes = b"") -> ssl.SSLContext:
+        """Return the context of a server that shows the certificate.
+
+        With ``client_ca``, PEM, it accepts client certificates of these CAs, and clients without one.
+        """
+        context = new_context()
+        # The ssl module reads keys from files only.
+        with tempfile.TemporaryDirectory(prefix="sandbox-tls-") as folder:
+            context.load_cert_chain(*self.write(Path(folder) / "server"))
+        if client_ca:
+            context.load_verify_locations(cadata=client_ca.decode("ascii"))
+            context.verify_mode = ssl.CERT_OPTIONAL
+        return context
 
     @staticmethod
     def paths(base: Path) -> tuple[Path, Path]:

@@ -27,7 +27,6 @@ from sandbox.openshift import pki
 from sandbox.openshift.api import Object
 from sandbox.openshift.forward import Forward
 from sandbox.openshift.pki import KeyPair
-from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 
@@ -151,7 +150,7 @@ class Router:
         applications: Mapping[str, tuple[ASGIApp, Any]] = {
             "stats": (self._health, None),
             "http": (self._plain, None),
-            "https": (self._secure, server_context(pair)),
+            "https": (self._secure, pair.server_context()),
         }
         try:
             for name, (application, context) in applications.items():

@@ -34,7 +34,6 @@ from sandbox.openshift.pull import Puller, component_images, os_component, os_im
 from sandbox.openshift.resources import ETCD_NAMESPACE
 from sandbox.openshift.router import Routers, serve_routes
 from sandbox.openshift.static_pods import API_PORT
-from sandbox.openshift.tls import server_context
 
 _logger = logging.getLogger(__name__)
 
@@ -392,7 +391,7 @@ async def _serving(
         await forward.serve(await machine.listen(own, number))
 
     async def serve_configs() -> None:
-        listener.serve(await machine.listen(address, port), server_context(pair))
+        listener.serve(await machine.listen(address, port), pair.server_context())
 
     async def open_ports() -> None:
         if to_api is not None:

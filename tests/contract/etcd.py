@@ -21,7 +21,6 @@ from sandbox.openshift.api import APIError, ClusterAPI
 from sandbox.openshift.etcd import Etcd
 from sandbox.openshift.etcdctl import Completed
 from sandbox.openshift.kubelet import Container, Execute, application
-from sandbox.openshift.tls import server_context
 from tests.cluster.control_plane import ADDRESS, ControlPlane
 from tests.contract.faults import LATE
 from tests.contract.scenario import ClusterScenario
@@ -98,7 +97,7 @@ class Machines:
         trust = (self._cluster.directory / "ca.crt").read_bytes()
         for name in UP:
             listener = Listener(application(self._execute_on(name)), websockets=True)
-            await listener.open(KUBELETS, 0, server_context(self._cluster.kubelet_pair(name, KUBELETS), trust))
+            await listener.open(KUBELETS, 0, self._cluster.kubelet_pair(name, KUBELETS).server_context(trust))
             self.ports[name] = listener.port
             self._listeners.append(listener)
 

@@ -22,7 +22,6 @@ from sandbox.openshift import kube_vip, pki
 from sandbox.openshift.api import ClusterAPI
 from sandbox.openshift.assets import files_of
 from sandbox.openshift.node_network import NodeNetwork
-from sandbox.openshift.tls import server_context
 from sandbox.testing.process import REPOSITORY
 
 from .conftest import PretendedMachine
@@ -98,7 +97,7 @@ async def test_the_address_is_announced_by_bgp_while_the_api_server_of_the_node_
         application.state.status = status
         listener = Listener(application)
         pair = pki.self_signed_ca("api", timedelta(hours=1))
-        await listener.open(machine.hardware.address, 6443, server_context(pair))
+        await listener.open(machine.hardware.address, 6443, pair.server_context())
     try:
         await kube_vip.run(machine, ADDRESS, BGP, BOND, Mock(ClusterAPI))
     finally:

@@ -40,7 +40,7 @@ from sandbox.openshift.api import CSRS, NODES, APIError, Object
 from sandbox.openshift.assets import AssetError, files_of, units_of
 from sandbox.openshift.control_plane_keys import KUBELETS_CLIENT
 from sandbox.openshift.etcdctl import Completed
-from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CA_FILE, KUBELET_UNIT, NODE_ANNOTATIONS
+from sandbox.openshift.machine_config_server import KUBECONFIG, KUBELET_CONFIGURATION, KUBELET_UNIT, NODE_ANNOTATIONS
 from sandbox.openshift.node_network import NodeNetwork
 from sandbox.openshift.pki import KeyPair
 from sandbox.openshift.resources import ROLE_LABEL, condition_of
@@ -111,7 +111,7 @@ class KubeletConfig:
     taints: tuple[Mapping[str, str], ...]
     annotations: Mapping[str, str]
     client_ca: bytes
-    """kubelet-ca.crt as it is on the machine: the CAs of clients that the kubelet accepts."""
+    """The CAs of clients that the kubelet accepts, of a file that its configuration names."""
     first: Flags
     """Flags that a unit before the kubelet appends to its command until the machine has joined."""
     network: NodeNetwork | None = None
@@ -126,6 +126,7 @@ class KubeletConfig:
             kubeconfig = yaml.safe_load(files[KUBECONFIG])
             cluster = kubeconfig["clusters"][0]["cluster"]
             flags = units_of(config)[KUBELET_UNIT]
+            settings = yaml.safe_load(files[KUBELET_CONFIGURATION])
             first = _flags_of_units(config, files)
             _refuse_reserved(first.labels)
             return cls(
@@ -135,7 +136,7 @@ class KubeletConfig:
                 labels=_labels(_flag(flags, "node-labels")),
                 taints=tuple(_taint(text) for text in _flag(flags, "register-with-taints").split(",") if text),
                 annotations=json.loads(files.get(NODE_ANNOTATIONS, b"{}")),
-                client_ca=files[KUBELET_CA_FILE],
+                client_ca=files[settings["authentication"]["x509"]["clientCAFile"]],
                 first=first,
             )
         except (KeyError, IndexError, TypeError, ValueError, yaml.YAMLError) as error:

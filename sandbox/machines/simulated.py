@@ -141,7 +141,7 @@ class SimulatedMachines:
         await asyncio.gather(*(life.end() for life in lives))
 
     async def _have_silence(self, hw: Hardware, is_silent: bool) -> None:
-        management = self._attachment(hw.device_id).management if self._attachment is not None else ()
+        management = self._site.attachment(hw.device_id).management
         await self._silence({hw.address, *(each.address for each in management)}, is_silent)
 
     def _host(self, hw: Hardware) -> Host:

@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         help="build etcd and Kubernetes for the sandbox, once",
         description="Build the real programs of a cluster and say where they are; serve does it too.",
     )
+    build.add_argument("--kube-vip", action="store_true", help="kube-vip too, for machines that are containers")
     commands.add_parser("demo", help="watch a cluster's life: install, scale, destroy", add_help=False)
     return parser
 
@@ -90,12 +91,14 @@ def _parser() -> argparse.ArgumentParser:
 def _run(chosen: argparse.Namespace, arguments: list[str]) -> int:
     # Here and not at the top: --help needs nothing installed.
     from metal_api.state_folder import StartError  # noqa: PLC0415
-    from sandbox.openshift.binaries import BinariesError, ensure_binaries  # noqa: PLC0415
+    from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kube_vip  # noqa: PLC0415
     from sandbox.serve import Options, enter_for, parse_listen, serve  # noqa: PLC0415
 
     try:
         if chosen.command == "build":
             print(ensure_binaries().etcd.parent)
+            if chosen.kube_vip:
+                ensure_kube_vip()
             return 0
         if chosen.machines.in_namespace:
             enter_for("sandbox", arguments, chosen.machines)

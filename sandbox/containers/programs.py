@@ -16,7 +16,7 @@ from metal_api.building import BuildError
 from metal_api.state_folder import StartError
 from sandbox import namespace
 from sandbox.containers import cloud_tree, tree
-from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet, ensure_scheduler
+from sandbox.openshift.binaries import BinariesError, ensure_binaries, ensure_kubelet, ensure_scheduler, entry_points
 
 _REQUIRED: Final = {
     "systemd-nspawn": "systemd-container",
@@ -32,13 +32,14 @@ _REQUIRED: Final = {
 class Programs:
     """``tree``, ``cloud``: the root file systems of nodes and of other operating systems.
 
-    ``kubelet``: the program that nodes run, ``control_plane``: the folder of etcd's.
+    ``kubelet``: the program that nodes run, ``control_plane``: the folder of etcd's, ``entry_points``: that of programs in images.
     """
 
     tree: Path
     cloud: Path
     kubelet: Path
     control_plane: Path
+    entry_points: Path
 
 
 def ensure_programs(console: Console) -> Programs:
@@ -49,6 +50,6 @@ def ensure_programs(console: Console) -> Programs:
     try:
         trees = tree.TREE.ensure(console), cloud_tree.TREE.ensure(console)
         ensure_scheduler(console)
-        return Programs(*trees, ensure_kubelet(console), ensure_binaries(console).etcd.parent)
+        return Programs(*trees, ensure_kubelet(console), ensure_binaries(console).etcd.parent, entry_points())
     except (BuildError, BinariesError) as error:
         raise StartError(f"--machines container: {error}") from None

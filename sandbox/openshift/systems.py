@@ -310,7 +310,7 @@ class NodeSystem:
             self._static_pods.touch()
             cluster.mark_serving(machine.hardware.device_id)
             machine.console(f"API and machine config server are up at {' and '.join(machine.addresses)}")
-            if self._announced:
+            if self._announced and machine.userland is None:
                 async with cluster.keys.client(machine.address, API_PORT) as api:
                     await kube_vip.run(machine, self._announced, self._files, self._network, api)
             await asyncio.Event().wait()

@@ -147,18 +147,20 @@ def check_open_ports(machines: dict[str, Machine], *, family: int = 4, are_liste
         results = {ends: result_of(scan) for ends, scan in scans.items()}
     for (source, name), result in results.items():
         kind, is_accepted = name.partition("-")[0], source == "worker-0" and are_listed
-        public, closed = rows[kind]
+        public, closed, others = rows[kind]
         assert result["dropped"] == ([] if is_accepted else closed), (source, name)
-        assert [port for port in result["open"] if port not in closed] == public, (source, name, result["open"])
+        assert [port for port in result["open"] if port not in {*closed, *others}] == public, (source, name, result["open"])
         if is_accepted:
             assert set(result["open"]) >= {KUBELET, *((2379, 2380, CONFIG_SERVER) if kind == "master" else ())}, name
 
 
-def listed_ports(row: str) -> tuple[list[int], list[int]]:
-    """Return the ports of a kind of machine that are open to every client, and those that are dropped, of the page."""
+def listed_ports(row: str) -> tuple[list[int], list[int], list[int]]:
+    """Return the ports of a kind of machine that are open to every client, those that are dropped, and those of metrics and readiness, of
+    which containers have some; of the page.
+    """
     page, tcp, udp = (REPOSITORY / "docs/networks.md").read_text(encoding="utf-8"), ", ".join(TCP_PORTS), ", ".join(UDP_PORTS)
-    rows = dict(re.findall(rf"^\| ([a-z ]+) \| ([^|]+) \| [^|]+ \| TCP {tcp}; UDP {udp} \|$", page, re.MULTILINE))
-    return ports_of(rows[row]), ports_of(tcp)
+    [(public, others)] = re.findall(rf"^\| {row} \| ([^|]+) \| ([^|]+) \| TCP {tcp}; UDP {udp} \|$", page, re.MULTILINE)
+    return ports_of(public), ports_of(tcp), ports_of(others)
 
 
 def ports_of(text: str) -> list[int]:
@@ -168,25 +170,25 @@ def ports_of(text: str) -> list[int]:
 
 
 @contextlib.contextmanager
-def outsider() -> Iterator[str]:
-    """Yield the network namespace of a host that is no machine of the cluster, with addresses of its own."""
-    address = namespace.NETWORK[99]
+def outsider(name: str = "outsider", number: int = 99) -> Iterator[str]:
+    """Yield the network namespace of a host that is no machine of the cluster, with addresses of its own: these numbers of the networks."""
+    address = namespace.NETWORK[number]
     for command in (
-        "netns add outsider",
-        "link add outsider type veth peer name eth0 netns outsider",
-        f"link set outsider master {namespace.BRIDGE} up",
+        f"netns add {name}",
+        f"link add {name} type veth peer name eth0 netns {name}",
+        f"link set {name} master {namespace.BRIDGE} up",
         f"address replace 2001:db8::1/64 dev {namespace.BRIDGE} nodad",
-        "-netns outsider link set eth0 up",
-        f"-netns outsider address add {address}/{namespace.NETWORK.prefixlen} dev eth0",
-        "-netns outsider address add 2001:db8::99/64 dev eth0 nodad",
-        f"-netns outsider route add default via {namespace.ADDRESS}",
-        "-netns outsider route add default via 2001:db8::1",
+        f"-netns {name} link set eth0 up",
+        f"-netns {name} address add {address}/{namespace.NETWORK.prefixlen} dev eth0",
+        f"-netns {name} address add 2001:db8::{number}/64 dev eth0 nodad",
+        f"-netns {name} route add default via {namespace.ADDRESS}",
+        f"-netns {name} route add default via 2001:db8::1",
     ):
         subprocess.run(["ip", *command.split()], check=True)
     try:
-        yield "outsider"
+        yield name
     finally:
-        subprocess.run(["ip", "netns", "delete", "outsider"], check=True)
+        subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
 def members(user: User) -> list[str]:

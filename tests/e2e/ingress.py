@@ -31,6 +31,8 @@ def routers(user: User) -> set[str]:
 
     def ready() -> set[str]:
         pods = [pod for pod in user.kube(ROUTER_PODS)["items"] if not pod["metadata"].get("deletionTimestamp")]
+        # The kubelet of a new node refuses a pod that is scheduled before it has read the labels of the node. Another one takes its place.
+        pods = [pod for pod in pods if pod.get("status", {}).get("phase") != "Failed"]
         running = {pod["spec"]["nodeName"] for pod in pods if pod.get("status", {}).get("phase") == "Running"}
         return running if len(running) == len(pods) else set()
 

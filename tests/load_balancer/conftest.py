@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from rich.console import Console
 
-from sandbox.openshift.binaries import ensure_binaries, go_command
+from sandbox.openshift.binaries import build_go_module, ensure_binaries, ensure_kube_vip
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.olm import DEFINITIONS
 
@@ -22,32 +18,8 @@ NAMESPACE = "metallb-system"
 
 
 @pytest.fixture(scope="session")
-def kube_vip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """kube-vip of the pinned version."""
-    folder = tmp_path_factory.mktemp("kube-vip")
-    module = f"github.com/kube-vip/kube-vip@{IMAGE.rpartition(':')[2]}"
-    build_go_module(folder, module, "h1:09N+PPZRC4u7D5wnu+zjezFVga9XOIE0L+7qGOWOjeU=", ".")
-    return folder / "kube-vip"
-
-
-def build_go_module(folder: Path, module: str, checksum: str, *packages: str) -> Path:
-    """Build packages of a Go module, ``path@version``, into ``folder``. Return the folder of its source.
-
-    ``checksum`` is that of the module as go.sum has it. The module's own go.sum has those of what it is built from.
-    """
-    go = go_command(Console())
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
-
-    def run(*command: str, within: Path) -> str:
-        done = subprocess.run([go, *command], cwd=within, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    downloaded = json.loads(run("mod", "download", "-json", module, within=folder))
-    assert downloaded["Sum"] == checksum
-    source = Path(downloaded["Dir"])
-    run("build", "-o", f"{folder}/", *packages, within=source)
-    return source
+def kube_vip() -> Path:
+    return ensure_kube_vip()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -26,11 +28,14 @@ import (
 	utilexec "k8s.io/utils/exec"
 )
 
-// machineImage is the image of containers that are processes, with the file system of the machine. Those of all other images are only
-// remembered, by Kubernetes' fake runtime.
+// machineImage is the image of containers that are processes, with the file system of the machine. So are those of images whose entry point
+// is in the folder entryPoints, by the name of the image: a program kube-vip for registry.test/kube-vip:v1. Those of all other images are
+// only remembered, by Kubernetes' fake runtime.
 const machineImage = "localhost/machine"
 
-// programs are the folders of programs that this image has beside those of the machine.
+var entryPoints = os.Getenv("SANDBOX_ENTRY_POINTS")
+
+// programs are the folders of programs that processes have beside those of the machine.
 var programs = os.Getenv("SANDBOX_PROGRAMS")
 
 type processes struct {
@@ -42,6 +47,7 @@ type processes struct {
 
 type process struct {
 	config *runtimeapi.ContainerConfig
+	words  []string // of its command
 	log    string
 	leader int           // of its process group; 0 before it has started
 	ended  chan struct{} // closed when it has
@@ -59,6 +65,8 @@ func startRuntime(endpoint string) error {
 		UsedBytes:  &runtimeapi.UInt64Value{Value: 1 << 30},
 		InodesUsed: &runtimeapi.UInt64Value{Value: 1 << 10},
 	}}
+	// One without a size cannot be inspected.
+	r.ImageService.SetFakeImageSize(1)
 	r.ImageService.SetFakeFilesystemUsage(images)
 	r.ImageService.SetFakeContainerFilesystemUsage(images)
 	listener, err := util.CreateListener(endpoint)
@@ -109,12 +117,28 @@ func (r *processes) CreateContainer(ctx context.Context, request *runtimeapi.Cre
 	// The kubelet deletes all files of its working directory with a container that has no log.
 	r.RuntimeService.Containers[made.ContainerId].LogPath = log
 	r.RuntimeService.Unlock()
-	if request.Config.GetImage().GetUserSpecifiedImage() == machineImage {
+	if words := wordsOf(request.Config); len(words) > 0 {
 		r.lock.Lock()
-		r.known[made.ContainerId] = &process{config: request.Config, log: log, ended: make(chan struct{})}
+		r.known[made.ContainerId] = &process{config: request.Config, words: words, log: log, ended: make(chan struct{})}
 		r.lock.Unlock()
 	}
 	return made, nil
+}
+
+// wordsOf returns the command of a container that is a process.
+func wordsOf(config *runtimeapi.ContainerConfig) []string {
+	image, command := config.GetImage().GetUserSpecifiedImage(), config.Command
+	if image != machineImage {
+		name := strings.FieldsFunc(path.Base(image), func(sign rune) bool { return sign == ':' || sign == '@' })[0]
+		entryPoint := filepath.Join(entryPoints, name)
+		if _, err := os.Stat(entryPoint); entryPoints == "" || err != nil {
+			return nil
+		}
+		if len(command) == 0 {
+			command = []string{entryPoint}
+		}
+	}
+	return append(append([]string{}, command...), config.Args...)
 }
 
 // StartContainer starts the command of a container.
@@ -124,7 +148,7 @@ func (r *processes) StartContainer(ctx context.Context, request *runtimeapi.Star
 	if err != nil || p == nil {
 		return started, err
 	}
-	command := p.command(context.Background(), append(append([]string{}, p.config.Command...), p.config.Args...))
+	command := p.command(context.Background(), p.words)
 	command.Stdout, command.Stderr = logged{p.log, "stdout"}, logged{p.log, "stderr"}
 	if err := command.Start(); err != nil {
 		r.ended(request.ContainerId, p, 127)

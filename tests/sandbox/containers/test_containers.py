@@ -85,7 +85,7 @@ def test_the_pool_of_a_node_is_in_its_pointer(embedded: str, pool: str) -> None:
     ],
 )
 def test_a_system_is_a_container_where_the_tree_has_its_packages(tmp_path: Path, machines: str, system: str, made: type) -> None:
-    make = Containers(Programs(tmp_path, tmp_path, tmp_path, tmp_path), MachineKinds.parse(machines).has_container)
+    make = Containers(Programs(*[tmp_path] * 5), MachineKinds.parse(machines).has_container)
     assert type(make(host_in(tmp_path), "/dev/sda", {"system": system}, NO_CLUSTERS)) is made
 
 

@@ -74,7 +74,13 @@ PARTS: Final[dict[str, Part]] = {
         for part in (1, 2)
     },
     "rack": Part("machines with real firmware", ("tests/rack", "tests/sandbox", *e2e("machines_that_boot"))),
-    "containers": Part("nodes and load balancers with a real userland, as containers", commands=(("-m", "tests.containers"),)),
+    **{
+        name: Part(f"{subject}, with machines that are containers", commands=(("-m", "tests.containers", "-k", expression),))
+        for name, subject, expression in (
+            ("containers", "the life of a cluster", "not load_balancers"),
+            ("balanced-containers", "each kind of load balancing", "load_balancers"),
+        )
+    },
     "kernels": Part("networks and disks of nodes with a kernel of their own", commands=(("-m", "tests.kernels"),)),
     "server": Part("the Metal API server with Ironic", ("tests/metal_api",)),
     **{

@@ -65,8 +65,8 @@ class BalancedUser(OfUser):
         return found
 
 
-def balanced(user: BalancedUser, kind: str) -> None:
-    """Give the inventory a load balancer of this kind."""
+def balanced(user: BalancedUser, kind: str, external: str = EXTERNAL) -> None:
+    """Give the inventory a load balancer of this kind. ``external``: address of the user's own."""
     number = {"haproxy": 1, "haproxy-pair": 2}.get(kind, 0)
     hosts: dict[str, Any] = {f"balancer-{index}": {} for index in range(number)}
     content: dict[str, Any] = {
@@ -85,9 +85,9 @@ def balanced(user: BalancedUser, kind: str) -> None:
         content |= in_vlan
     if kind == "external":
         addresses = {
-            "openshift_api_address": EXTERNAL,
-            "openshift_ingress_address": EXTERNAL,
-            "openshift_node_firewall_sources": [EXTERNAL],
+            "openshift_api_address": external,
+            "openshift_ingress_address": external,
+            "openshift_node_firewall_sources": [external],
         }
         content["all"]["vars"] |= addresses
     (user.inventory / "08-load-balancing.yml").write_text(json.dumps(content), encoding="utf-8")
@@ -109,8 +109,8 @@ def user(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @contextlib.contextmanager
-def own_load_balancer(user: User) -> Iterator[None]:
-    """HAProxy as a user could have it: it finds its backends in the records that the run prints."""
+def own_load_balancer(user: User, address: str = EXTERNAL, *within: str) -> Iterator[None]:
+    """HAProxy as a user could have it: it finds its backends in the records that the run prints. ``within``: command for its network."""
     template = (REPOSITORY / "roles/load_balancer/templates/haproxy.cfg.j2").read_text(encoding="utf-8")
     environment = user.sandbox.environment
     settings = {
@@ -122,10 +122,10 @@ def own_load_balancer(user: User) -> Iterator[None]:
     configuration = user.folder / "haproxy.cfg"
     text = jinja2.Template(template, keep_trailing_newline=True).render(settings)
     # On a computer of its own that is the address from which it connects to the nodes.
-    configuration.write_text(text.replace("defaults\n", f"defaults\n  source {EXTERNAL}\n"), encoding="utf-8")
+    configuration.write_text(text.replace("defaults\n", f"defaults\n  source {address}\n"), encoding="utf-8")
     program = shutil.which("haproxy", path=f"{os.environ['PATH']}:/usr/sbin")
     assert program is not None
-    process = subprocess.Popen([program, "-db", "-f", str(configuration)], env={"LB_ADDRESS": EXTERNAL})
+    process = subprocess.Popen([*within, program, "-db", "-f", str(configuration)], env={"LB_ADDRESS": address})
     try:
         yield
     finally:

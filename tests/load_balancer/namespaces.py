@@ -23,7 +23,6 @@ ELASTIC = "198.51.100.7"
 PEERS = ("169.254.255.1", "169.254.255.2")
 PASSWORD = "Secret4Sessions"
 COUNT = 2
-HOLD_TIME = 9
 
 VIA = ("10.0.0.1", "10.0.0.3")
 

@@ -101,7 +101,7 @@ follow_api() {
         elif failures=$((failures + 1)) && [ "$failures" -ge 2 ] && has_address; then
             ip address delete "$API_ADDRESS/32" dev lo
             # Packets of open connections would go to the routers, without an answer, and the kubelet would wait for one for 45 s.
-            ss --kill --no-header dst "$API_ADDRESS" >/dev/null || true
+            ss --kill --tcp --no-header dst "$API_ADDRESS" >/dev/null || true
             echo "the API server of this node is not ready: removed $API_ADDRESS"
         fi
         sleep 1

@@ -45,6 +45,7 @@ FAILS_WITHIN = {**dict.fromkeys(("dns", "haproxy", "haproxy-pair", "external"), 
 """Seconds after which no request fails because of a control plane machine whose packets are dropped, of clients that go on to the next
 address: those in which health checks of HAProxy have found it dead, or the hold time."""
 BGP = 179
+SCRIPT = REPOSITORY / "roles/ignition/files/kube-vip.sh"
 OWN_BALANCER = "own-balancer"
 """Host of the load balancer of the kind external."""
 
@@ -181,6 +182,17 @@ def test_the_nodes_announce_the_address(user: BalancedUser) -> None:
     with outsider() as other:
         assert result_of(scan_from(other, address, API, CONFIG_SERVER)) == {"open": [API], "dropped": [CONFIG_SERVER]}
         assert result_of(scan_from(Machine(user, "worker-0"), address, API, CONFIG_SERVER))["open"] == [API, CONFIG_SERVER]
+
+
+def test_the_script_waits_for_the_bgp_session(user: BalancedUser, tmp_path: Path) -> None:
+    """The service creates sessions after the devices: on one that has none, with the settings of a control plane node."""
+    if user.kind != "kube_vip":
+        pytest.skip("the nodes announce no address")
+    settings = (Machine(user, "master-0").disk / "etc/kube-vip.conf").read_text(encoding="utf-8").replace('"', "").split()
+    words = ["nsenter", f"--net=/run/netns/{Machine(user, 'worker-0').network}", "timeout", "3", "env", *settings, f"MANIFESTS={tmp_path}"]
+    waiting = subprocess.run([*words, "bash", str(SCRIPT)], capture_output=True, text=True, check=False)
+    assert "has no BGP neighbors of this device yet" in waiting.stdout
+    assert (waiting.returncode, list(tmp_path.iterdir())) == (124, [])
 
 
 @pytest.mark.parametrize("pod", ["etcd", "kube-apiserver"])

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         help=HELP,
     )
     serve.add_argument("--until-eof", action="store_true", help="end at the end of standard input, so with the process that started it")
-    commands.add_parser(
+    build = commands.add_parser(
         "build",
         help="build etcd and Kubernetes for the sandbox, once",
         description="Build the real programs of a cluster and say where they are; serve does it too.",

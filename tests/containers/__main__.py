@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metal_api.state_folder import StartError
 from sandbox.machine_kinds import MachineKinds
-from sandbox.openshift import BinariesError, ensure_kube_vip
+from sandbox.openshift.binaries import BinariesError, ensure_kube_vip
 from sandbox.serve import enter_for
 
 try:

@@ -21,6 +21,7 @@ from sandbox.machines.firewall import Settings as FirewallSettings
 from sandbox.openshift import etcdctl, kube_vip, machine_config_server, resources
 from sandbox.openshift.api import NODES
 from sandbox.openshift.assets import INSTALL_FOLDER, AssetError, Assets, files_of
+from sandbox.openshift.binaries import KUBE_VIP, entry_points
 from sandbox.openshift.cluster import BOOTKUBE_DONE, MANIFESTS_APPLIED, Cluster, Clusters, OneControlPlaneCluster
 from sandbox.openshift.config_daemon import ConfigDaemon
 from sandbox.openshift.control_plane import PASSING_FAILURES
@@ -313,6 +314,8 @@ class NodeSystem:
             if self._announced and machine.userland is None:
                 async with cluster.keys.client(machine.address, API_PORT) as api:
                     await kube_vip.run(machine, self._announced, self._files, self._network, api)
+            elif self._announced and not (entry_points() / KUBE_VIP).exists():
+                machine.console("kube-vip: its pod has no program. Run python -m sandbox build --kube-vip, and install the cluster anew")
             await asyncio.Event().wait()
 
     async def _until_member(self, cluster: Cluster) -> None:

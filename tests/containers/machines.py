@@ -98,10 +98,9 @@ class Machine:
     def _init(self) -> int:
         """The process id of the machine's systemd."""
         network = Path(f"/run/netns/{self.network}").stat().st_ino
-        for process in Path("/proc").iterdir():
-            if process.name.isdigit() and (process / "comm").exists():
-                name = (process / "comm").read_text().strip()
-                if name == "systemd" and (process / "ns/net").stat().st_ino == network:
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                if (process / "comm").read_text() == "systemd\n" and (process / "ns/net").stat().st_ino == network:
                     return int(process.name)
         raise LookupError(f"no systemd runs in the network of {self.id}")
 

@@ -100,10 +100,10 @@ def _calls(timed_run: Timed) -> tuple[int, int]:
 
 
 def _by_phase(installs: dict[int, Timed]) -> Table:
-    columns = columns("phase")
+    heads = [Column("phase")]
     for workers in installs:
-        columns += [Column(f"{workers}: s", ".0f"), Column("ours", ".0f"), Column("calls")]
-    table = Table("install.yml by phase", columns, ["Ours: without the tasks that wait for machines or the cluster."])
+        heads += [Column(f"{workers}: s", ".0f"), Column("ours", ".0f"), Column("calls")]
+    table = Table("install.yml by phase", heads, ["Ours: without the tasks that wait for machines or the cluster."])
     for row in zip(*(install.phases for install in installs.values()), strict=True):
         table.row(row[0].name, *(figure for phase in row for figure in _figures(phase)))
     return table

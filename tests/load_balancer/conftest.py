@@ -12,8 +12,6 @@ from sandbox.openshift.binaries import build_go_module, ensure_binaries, ensure_
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.olm import DEFINITIONS
 
-IMAGE = "ghcr.io/kube-vip/kube-vip:v1.2.2"
-"""Of the version that the collection has nodes run."""
 NAMESPACE = "metallb-system"
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.openshift import pki
 from sandbox.openshift.binaries import Binaries, ensure_binaries
 from sandbox.testing.process import REPOSITORY
 from tests.kubeconfigs import write_kubeconfig
 from tests.load_balancer.bridge import NODES, Bridge
-from tests.load_balancer.conftest import IMAGE
 
 pytestmark = [
     pytest.mark.long,
@@ -24,6 +24,7 @@ pytestmark = [
 ]
 
 SCRIPT = REPOSITORY / "roles/ignition/files/kube-vip.sh"
+IMAGE = VARIABLES["openshift_kube_vip_image"].default
 VIP = "192.0.2.5"
 API_NAME = "api.demo.metal.test"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plndr-cp-lock"

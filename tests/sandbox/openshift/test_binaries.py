@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ansible_collections.equinix_metal.openshift.plugins.plugin_utils.settings.variables import VARIABLES
 from sandbox.openshift import binaries
 from sandbox.openshift.binaries import BinariesError, ensure_binaries
 
@@ -71,3 +72,9 @@ def test_a_failed_build_says_why_and_leaves_nothing(cache: Path, tmp_path: Path,
     with pytest.raises(BinariesError, match=r"(?s)downloading Go modules failed.*no route.*SANDBOX_CONTROLPLANE_BIN"):
         ensure_binaries(Console(file=io.StringIO()))
     assert [path.name for path in cache.iterdir()] == [f"{binaries.cache_folder().name}.lock"]
+
+
+def test_kube_vip_is_of_the_version_that_nodes_run(cache: Path) -> None:
+    folder = binaries.entry_points()
+    assert folder.parent == cache
+    assert folder.name.partition("@")[2] == VARIABLES["openshift_kube_vip_image"].default.rpartition(":")[2]

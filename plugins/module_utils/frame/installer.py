@@ -113,12 +113,12 @@ def _run(module: BaseModule, argv: Sequence[str], data: bytes) -> tuple[int, byt
     except (OSError, ValueError) as problem:
         raise ProgramError(str(getattr(problem, "strerror", None) or problem)) from problem
     if code == -signal.SIGKILL:
-        raise ProgramError(f"no answer within {PROGRAM_TIMEOUT:g} s")
+        raise ProgramError(f"it was killed, after {PROGRAM_TIMEOUT:g} s without an answer or by another program")
     return code, output, errors
 
 
 class InstallerFiles:
-    """What the module does with the values of its options: ``ensure`` sets ``result``. ``announce`` is called with lines of progress."""
+    """What the module does with its options: ``ensure`` sets ``result``. ``run`` runs gpgv and installers, ``announce`` gets progress."""
 
     def __init__(
         self, params: Mapping[str, Any], run: Run, *, check_mode: bool = False, announce: Callable[[str], None] = lambda line: None

@@ -104,7 +104,8 @@ class Link:
 
     async def cut(self) -> None:
         """The machine loses its power: its packets are lost from now on, also those that end connections when its processes are killed."""
-        await silence([each.address for each in self._management], True)
+        # In layer 2 the address of the device is none of these.
+        await silence({self.address, *(each.address for each in self._management)}, True)
         await _ip(f"link set {self.name} down")
 
     async def _remove(self) -> None:
